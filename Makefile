@@ -68,7 +68,7 @@ check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy
-	$(MKDOCS) build --strict --quiet
+	$(MKDOCS) build --strict
 
 docs: $(VENV)/.docs-installed
 	$(MKDOCS) build --strict

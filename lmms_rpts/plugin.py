@@ -23,7 +23,6 @@ from lmms_rpts.host.result_hooks import (
     consolidate_group_results,
     create_response_cache,
     execute_cached,
-    log_experiment_args,
     log_wandb_samples,
     pooled_sample_stderr,
     read_response,
@@ -34,6 +33,7 @@ from lmms_rpts.host.result_hooks import (
     stderr_for_metric,
     summarize_usage,
     unwrap_output,
+    with_messages,
     with_places,
     write_response,
 )
@@ -347,10 +347,10 @@ def _is_ours(candidate: Any, kind: str) -> bool:
 def _process_document(original: Callable[..., Any], item: Any, *args: Any, **kwargs: Any) -> Any:
     host = _host_of_task(kwargs.get("task"))
     if host is None or host.graded:
-        return original(item, *args, **kwargs)
+        return with_messages(original(item, *args, **kwargs), item[2])
     from lmms_rpts.host.any_task import process_document
 
-    return process_document(host, original, item, *args, **kwargs)
+    return with_messages(process_document(host, original, item, *args, **kwargs), item[2])
 
 
 def _process_results(
@@ -396,7 +396,6 @@ _WRAPPERS: dict[str, dict[str, Callable[..., Any]]] = {
         "summarize_usage_metrics": summarize_usage,
     },
     "lmms_eval.loggers.evaluation_tracker": {
-        "GeneralConfigTracker.log_experiment_args": log_experiment_args,
         "EvaluationTracker.save_results_aggregated": save_results,
         "EvaluationTracker.save_results_samples": save_samples,
     },

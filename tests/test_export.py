@@ -53,7 +53,8 @@ def export(*arguments: object) -> Result:
 
 
 def row(**cells: object) -> dict[str, object]:
-    known = {"string": "x", "int64": 1, "float64": 0.5, "bool": True, "boolean": None}
+    known = {"string": "x", "int64": 1, "Int64": None, "float64": 0.5, "bool": True}
+    known["boolean"] = None
     return {name: known[kind] for name, kind in STEP_TYPES.items()} | cells
 
 

@@ -1,6 +1,6 @@
 """MkDocs hook: pages made from files outside of docs/, and from the notebook.
 
-README.md, CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
+CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
 between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
 paths within the site.
 """
@@ -51,7 +51,7 @@ def _listing(folder: Path) -> str:
 
 
 def _notebook(path: Path) -> str:
-    """A page with the cells of a notebook and their text outputs."""
+    """A page with the cells of a notebook and their outputs."""
     name = html.escape(path.name)
     parts = []
     for cell in json.loads(_text(path))["cells"]:
@@ -60,14 +60,17 @@ def _notebook(path: Path) -> str:
             parts.append(source)
             continue
         parts.append(f"````python\n{source}\n````")
-        parts += [f"````text\n{shown.rstrip()}\n````" for shown in map(_shown, cell["outputs"])]
+        parts += map(_shown, cell["outputs"])
     parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
     return "\n\n".join(parts) + "\n"
 
 
 def _shown(output: Mapping[str, Any]) -> str:
-    """The text of one output of a cell."""
-    return "".join(output["text"] if "text" in output else output["data"]["text/plain"])
+    """One output of a cell, as HTML if it has any; a blank line would end that in Markdown."""
+    shown = output["data"] if "data" in output else {"text/plain": output["text"]}
+    if "text/html" in shown:
+        return f"<div>{' '.join(''.join(shown['text/html']).split())}</div>"
+    return "````text\n" + "".join(shown["text/plain"]).rstrip() + "\n````"
 
 
 def _csv(words: str, *columns: str) -> Callable[[Path], str]:
@@ -88,7 +91,6 @@ def _csv(words: str, *columns: str) -> Callable[[Path], str]:
 
 
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
-    "README.md": ("readme.md", _text),
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
@@ -118,6 +120,7 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
 _TARGETS = {source: page for source, (page, _) in PAGES.items()} | {
     posixpath.dirname(source): page for source, (page, _) in PAGES.items() if "/README" in source
 }
+_TARGETS["README.md"] = "index.md"
 _SOURCES = {page: source for source, (page, _) in PAGES.items()}
 
 
@@ -171,3 +174,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"]({posixpath.relpath(inside, start)}{anchor})"
 
     return _LINK.sub(rewrite, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Keep the theme from asking GitHub for the numbers of stars: pages fetch nothing."""
+    return output.replace('data-md-component="source"', "")

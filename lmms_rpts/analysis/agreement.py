@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.base.escaping import count
 from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster_of
@@ -32,38 +32,6 @@ EXPLAINED = (
     "quadratic weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0)."
 )
 INTERVALS = "In brackets: 95% bootstrap intervals over documents."
-
-
-@dataclass(frozen=True, slots=True)
-class Measured:
-    """Tables of measures, with sentences before and after them.
-
-    ``tables``: rows by title; a cell is a text, a number, an `Estimate` or None.
-    """
-
-    lines: tuple[str, ...]
-    tables: Mapping[str, Sequence[Mapping[str, Any]]]
-    notes: tuple[str, ...]
-
-    def frame(self) -> pd.DataFrame:
-        """The rows of all tables; an estimate M has the columns ``M``, ``M_low``, ``M_high``."""
-        import pandas as pd
-
-        rows = [
-            _columns({"table": title, **row}) for title, rows in self.tables.items() for row in rows
-        ]
-        frame: pd.DataFrame = pd.DataFrame(rows)
-        return frame if len(self.tables) > 1 else frame.drop(columns="table")
-
-
-def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
-    """A row in which each estimate has three columns."""
-    cells: dict[str, Any] = {}
-    for name, cell in row.items():
-        cells[name] = cell
-        if isinstance(cell, Estimate):
-            cells |= {name: cell.value, f"{name}_low": cell.low, f"{name}_high": cell.high}
-    return {name: math.nan if cell is None else cell for name, cell in cells.items()}
 
 
 @dataclass(frozen=True, slots=True)

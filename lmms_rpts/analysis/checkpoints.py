@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.analysis.agreement import Measured
 from lmms_rpts.analysis.comparison import MetricDifference, compare_runs
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.base.escaping import count, listed
 from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.run import AnyRun, of_task

@@ -23,7 +23,8 @@ from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-from lmms_rpts.runs.record import Perturbed
+from lmms_rpts.runs.rating_file import Comment, digest_of, read_comments
+from lmms_rpts.runs.record import Perturbed, spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
@@ -42,6 +43,9 @@ PLACE_TYPES: Mapping[str, str] = {
     "language": "string",
 }
 """The first columns of every frame: the response and its document."""
+
+SPENT_TYPES: Mapping[str, str] = {"tokens_in": "Int64", "tokens_out": "Int64", "cost": "float64"}
+"""The columns with what the judge's replies took, see `spent_on`."""
 
 STEP_TYPES: Mapping[str, str] = {
     **PLACE_TYPES,
@@ -68,6 +72,7 @@ STEP_TYPES: Mapping[str, str] = {
     "rpts_guarded": "float64",
     "answer": "string",
     "correct": "boolean",
+    **SPENT_TYPES,
 }
 """The columns of ``steps_frame`` in order; ``docs/export.md`` describes them."""
 
@@ -83,6 +88,7 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "first_error_height": "Int64",
     "first_error_modality": "string",
     "tokens": "Int64",
+    **SPENT_TYPES,
     "judge": "string",
     "reason": "string",
     "restating": "Int64",
@@ -100,6 +106,7 @@ GRADED_TYPES: dict[str, str] = {
     "answer": "string",
     "gold_answer": "string",
     "tokens": "Int64",
+    **SPENT_TYPES,
     "judge": "string",
     "reason": "string",
 }
@@ -168,6 +175,24 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
         for row in _of_steps(run, each)
     ]
     return _with_draws(rows, STEP_TYPES)
+
+
+def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Path]) -> None:
+    """Add the columns ``tags`` and ``comment`` of responses, or of steps if these are the rows.
+
+    Tags of several readers are joined; each comment is a line that begins with its reader.
+    """
+    labels = {digest_of(run): run.label for run in runs}
+    found: dict[Any, list[Comment]] = {}
+    for each in read_comments(files, runs):
+        found.setdefault((labels[each.run], *each.key[1:5]), []).append(each)
+    steps = frame["step"] if "step" in frame else [None] * len(frame)
+    places = zip(*(frame[name] for name in ("run", "task", "doc_id", "repeat")), steps, strict=True)
+    said = [found.get(place, []) for place in places]
+    tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
+    comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]
+    for name, cells in (("tags", tags), ("comment", comments)):
+        frame[name] = pd.Series([cell or None for cell in cells], frame.index, "string")
 
 
 def _with_draws(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
@@ -265,6 +290,7 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
         "answer": display.answer(record).final,
         "gold_answer": " | ".join(display.question(record).gold) or None,
         "tokens": record.tokens,
+        **spent_on(record, record.scoring.judge),
         "judge": record.scoring.judge,
         "reason": record.reason,
         **{name: each.of(record) for name, each in grading.response_metrics.items()},
@@ -281,6 +307,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
+        **spent_on(response, response.settings.judge),
         "reason": response.reason,
         "restating": len(found.restating),
         "missing_evidence": _named(in_order(found.needed - found.used)),
@@ -301,6 +328,7 @@ def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
         last = step.questions[-1] if step.questions else None
         yield {
             **response_cells(run, response),
+            **spent_on(step, settings.judge),
             "step": at,
             "premises": _named(step.premises),
             "conclusion": step.conclusion,

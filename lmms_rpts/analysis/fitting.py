@@ -14,7 +14,8 @@ from collections import Counter
 
 import numpy as np
 
-from lmms_rpts.analysis.agreement import RESAMPLES, Measured
+from lmms_rpts.analysis.agreement import RESAMPLES
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import rpts_score

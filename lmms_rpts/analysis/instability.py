@@ -15,8 +15,8 @@ from typing import Any
 
 import numpy as np
 
-from lmms_rpts.analysis.agreement import Measured
 from lmms_rpts.analysis.comparison import by_wording
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.record import FACTORS
 from lmms_rpts.runs.run import AnyRun, of_task

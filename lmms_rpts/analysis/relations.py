@@ -7,7 +7,8 @@ from itertools import combinations
 
 import numpy as np
 
-from lmms_rpts.analysis.agreement import RESAMPLES, Measured
+from lmms_rpts.analysis.agreement import RESAMPLES
+from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.runs.rating_file import RELATIONS
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import nominal_statistics

@@ -11,11 +11,12 @@ import typer
 
 from lmms_rpts.base.escaping import NONE, figure, shorten
 from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.commands.blocks import Block, Line, Output, measured, measures_sheet
+from lmms_rpts.commands.blocks import Block, Line, Output, measured
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.agreement import Agreement, Measured, StepPair
+    from lmms_rpts.analysis.agreement import Agreement, StepPair
+    from lmms_rpts.analysis.measured import Measured
     from lmms_rpts.tasks.rpts_eval.runs import Run
 
 _SUFFIXES = (".csv", ".json", ".md")
@@ -118,7 +119,7 @@ def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int)
 
 
 def _output(found: Agreement | Measured, worst: int = 0) -> Output:
-    from lmms_rpts.analysis.agreement import Measured
+    from lmms_rpts.analysis.measured import Measured
 
     if isinstance(found, Measured):
         return measured(found)
@@ -139,6 +140,8 @@ def _holds_ratings(path: Path) -> bool:
 
 
 def _blocks(found: Agreement, worst: int) -> list[Block]:
+    from lmms_rpts.analysis.measured import measures_sheet
+
     sources = zip(found.names, found.sources, strict=True)
     lines = [f"{name}: {source}" for name, source in sources]
     compared, lost = len(found.pairs), sum(found.left_out.values())

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
@@ -16,21 +16,14 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.base.escaping import (
-    escape_latex,
-    escape_markdown,
-    figure,
-    interval,
-    markdown_table,
-    printable,
-)
+from lmms_rpts.base.escaping import escape_latex, escape_markdown, markdown_table, printable
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.common import PLOTS, write_file
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.analysis.agreement import Measured
+    from lmms_rpts.analysis.measured import Measured
 
 _STYLES = {"title": "bold", "Warning": "yellow", "Note": "yellow"}
 _ROOMY = 120
@@ -39,12 +32,6 @@ _SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
 _HEAD = re.compile(r"\w{5,14}_(?=\w{5})")  # "right_for_" and "wrong_reason"
 _TEXT = 16
 """Columns of texts may be folded to this width."""
-_TITLES = {
-    "group": "kind of step",
-    "mae": "MAE",
-    "mae_from_first": "MAE - first",
-    "spearman": "Spearman",
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -176,30 +163,8 @@ class Output:
 
 def measured(found: Measured, **more: Any) -> Output:
     """Tables of measures; ``more``: further arguments of `Output`."""
-    sheets = [measures_sheet(title, rows) for title, rows in found.tables.items()]
-    blocks: list[Block] = [*map(Line, found.lines), *sheets, *map(Line, found.notes)]
+    blocks: list[Block] = [*map(Line, found.lines), *found.sheets(), *map(Line, found.notes)]
     return Output(blocks, found.frame, lambda: asdict(found), **more)
-
-
-def measures_sheet(title: str, rows: Sequence[Mapping[str, Any]]) -> Sheet:
-    """A table of measures, see `Measured`; at least the first column has texts."""
-    names = list(dict.fromkeys(chain.from_iterable(rows)))
-    texts = [name for name in names if isinstance(rows[0].get(name), str)]
-    heads = [_TITLES.get(name, name.replace("_", " ")) for name in names]
-    cells = [[_cell(f"{row[texts[0]]} {name}", row.get(name)) for name in names] for row in rows]
-    return Sheet(title, heads, len(texts), [cells])
-
-
-def _cell(name: str, cell: Any) -> str:
-    """A cell; ``name``: of its row and column, which say whether it is a difference."""
-    if isinstance(cell, str | int):
-        return f"{cell:,}" if isinstance(cell, int) else cell
-    if isinstance(cell, tuple):
-        return " ".join(f"{each:.2f}" for each in cell)
-    differences = (" bias", "_from_first", " difference")
-    sign = "+" * (name.startswith("fitted - default ") or name.endswith(differences))
-    form = ".4f" if name.endswith(" p") else f"{sign}.3f"
-    return figure(cell, form) if isinstance(cell, float) else interval(cell, form, f"{sign}.2f")
 
 
 def markdown_of(blocks: Iterable[Block]) -> str:

@@ -39,6 +39,12 @@ Validities = Annotated[
         "LMMS_RPTS_VALIDITY.",
     ),
 ]
+Comments = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--comments", help="Tags and comments that a report of these runs saved. May be repeated."
+    ),
+]
 OneRun = Annotated[
     str,
     typer.Argument(

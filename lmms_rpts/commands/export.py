@@ -9,7 +9,14 @@ from typing import Annotated, Literal
 
 import typer
 
-from lmms_rpts.commands.common import Runs, Validities, fail, protect_inputs, read_validities
+from lmms_rpts.commands.common import (
+    Comments,
+    Runs,
+    Validities,
+    fail,
+    protect_inputs,
+    read_validities,
+)
 
 
 def export(
@@ -45,14 +52,23 @@ def export(
         ),
     ] = 0.5,
     validity: Validities = None,
+    comments: Comments = None,
 ) -> None:
     """Write all steps of runs, or all responses. docs/export.md describes the columns."""
-    from lmms_rpts.analysis.dataframes import format_of, responses_frame, steps_frame, write_frame
+    from lmms_rpts.analysis.dataframes import (
+        add_comments,
+        format_of,
+        responses_frame,
+        steps_frame,
+        write_frame,
+    )
     from lmms_rpts.tasks.all_runs import read_all_runs
 
     trl, folder = layout == "trl", not output.suffix and not output.name.startswith(".")
     if not folder and format_of(output) == ".csv" and trl:
         fail("CSV holds no lists: use .parquet, .jsonl or a folder for --format trl")
+    if trl and comments:
+        fail("--format trl has no columns for --comments: leave one of them out")
     if trl and by_response:
         fail("--format trl has one row per response: leave out --responses")
     known = read_validities(validity)
@@ -60,7 +76,7 @@ def export(
     found = there.every if by_response else there.get("rpts", ())
     if not by_response and "rpts" not in there:
         fail("These runs have no reasoning steps: use --responses for one row per response")
-    protect_inputs(there.every, [output], *(each.path for each in known))
+    protect_inputs(there.every, [output], *(each.path for each in known), *(comments or ()))
     responses = sum(len(run.responses) for run in found)
     what = f"{responses:,} responses"
     facts: Mapping[str, int] = {"responses": responses}
@@ -75,6 +91,8 @@ def export(
         what = f"{labelled:,} labelled steps of {what} ({left_out:,} without a score left out)"
     else:
         frame = responses_frame(found) if by_response else steps_frame(found)
+        if comments:
+            add_comments(frame, there.every, comments)
         what = what if by_response else f"{len(frame):,} steps of {what}"
     if folder:
         from lmms_rpts.analysis.export import dataset_card, write_folder

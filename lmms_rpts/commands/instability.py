@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import measured, measures_sheet
+from lmms_rpts.commands.blocks import measured
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, outputs, protect_inputs
 
 
@@ -53,6 +53,7 @@ def instability(
       lmms-rpts instability results
     """
     from lmms_rpts.analysis.instability import instability_of
+    from lmms_rpts.analysis.measured import measures_sheet
     from lmms_rpts.tasks.all_runs import read_all_runs
 
     files = check_suffixes(output, (".csv", ".json", ".md", ".tex", *PLOTS))

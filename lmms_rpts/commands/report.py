@@ -9,6 +9,7 @@ import typer
 
 from lmms_rpts.base.escaping import count, printable
 from lmms_rpts.commands.common import (
+    Comments,
     Images,
     ImageSize,
     IncludePath,
@@ -55,6 +56,7 @@ def report(
     ] = False,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
     validity: Validities = None,
+    comments: Comments = None,
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
@@ -69,14 +71,12 @@ def report(
     from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.all_runs import read_all_runs
 
-    if output.suffix and output.suffix.lower() not in (".html", ".htm") and not output.is_dir():
-        fail(
-            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
-            "a PDF, print the page from a browser"
-        )
+    check_page(output)
     files = read_validities(validity)
     found = read_all_runs(runs).every
-    protect_inputs(found, [output], *(each.path for each in files), page_of="report")
+    protect_inputs(
+        found, [output], *(each.path for each in files), *(comments or ()), page_of="report"
+    )
     written = write_report(
         found,
         output.expanduser(),
@@ -88,6 +88,7 @@ def report(
         validity=files,
         limit=limit,
         published=published,
+        comments=comments or (),
     )
     typer.echo(
         f"{written.path}: {count(written.instances, 'instance')}, "
@@ -103,3 +104,18 @@ def report(
             f"{image_advice(tasks, include_path, recorded_images(found))}.",
             err=True,
         )
+
+
+def check_page(output: Path) -> None:
+    """Fail unless a report may be written there; to be called before any judge call."""
+    from lmms_rpts.report.writing import check_folder
+
+    if output.suffix.lower() in (".html", ".htm"):
+        protect_inputs([], [output], page_of="report")
+        return
+    if output.suffix and not output.is_dir():
+        fail(
+            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
+            "a PDF, print the page from a browser"
+        )
+    check_folder(output.expanduser())

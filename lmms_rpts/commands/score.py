@@ -38,6 +38,7 @@ from lmms_rpts.commands.evaluation import (
     results_table,
     run,
 )
+from lmms_rpts.commands.report import check_page, report
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.repetition import Repetition
@@ -130,6 +131,10 @@ def score(
         bool,
         typer.Option("--no-wait", help="Send all requests to an openai-batch: judge, and end."),
     ] = False,
+    page: Annotated[
+        Path | None,
+        typer.Option("--report", help="Write a report of the scored runs, as lmms-rpts report."),
+    ] = None,
     verbose: Annotated[bool, typer.Option("--verbose", help="Show the log of lmms-eval.")] = False,
 ) -> None:
     """Score saved responses to any task, with any judge, without the model.
@@ -149,7 +154,11 @@ def score(
         fail("--ray asks the judge now: leave out --requests and --no-wait")
     if requests and no_wait:
         fail("--no-wait sends the requests, --requests writes them: leave out one of them")
+    if page:
+        check_page(page)
+        check_outputs([page if page.suffix else page / "index.html"])
     job = {"address": ray, "workers": workers} if ray else {}
+    written: list[str] = []
     known = read_repetition(like) if like else None
     try:
         with (
@@ -167,8 +176,9 @@ def score(
             if requests or no_wait:
                 runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
             for part, found in runs:
-                stopped = [_publish(written, output, not part) for written in found]
-                if why := next(filter(None, stopped), None):
+                parts = [_publish(each, output, not part) for each in found]
+                written += [str(each.results) for each in parts]
+                if why := next(filter(None, (each.stopped for each in parts)), None):
                     kept = _what_is_kept(judge)
                     fail(f"Judging stopped: {why}. The results are incomplete. {kept}")
             include = ["--include_path", str(include_path)] if include_path else []
@@ -176,7 +186,10 @@ def score(
                 shown = shlex.join(["lmms-rpts", "summarize", str(output)])
                 typer.echo(f"To compare them: {shown}")
             shown = shlex.join(["lmms-rpts", "report", str(output), *include])
-            typer.echo(f"To view them: {shown}")
+            if page is None:
+                typer.echo(f"To view them: {shown}")
+            else:
+                report(written, page, include_path=include_path)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(judge)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -362,8 +375,8 @@ def _score(
         yield _evaluate(command, place, environment, given.verbose, note=not part_of)
 
 
-def _publish(written: Written, output: Path, alone: bool) -> str | None:
-    """Show and keep the results of a run; returns why judging stopped, if it did."""
+def _publish(written: Written, output: Path, alone: bool) -> Written:
+    """Show and keep the results of a run; returns the kept files."""
     for warning in own_warnings(written.log):
         typer.echo(f"Warning: {warning}", err=True)
     if alone and written.log:
@@ -372,7 +385,7 @@ def _publish(written: Written, output: Path, alone: bool) -> str | None:
     typer.echo(f"Results: {kept.results}")
     for file in kept.samples.values() if alone else ():
         typer.echo(f"Samples: {file}")
-    return kept.stopped
+    return kept
 
 
 def _round(

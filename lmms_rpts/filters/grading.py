@@ -27,7 +27,7 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
-from lmms_rpts.runs.record import JudgeGrade, Record
+from lmms_rpts.runs.record import JudgeCall, JudgeGrade, Record
 
 if TYPE_CHECKING:
     from lmms_rpts.grading import Grade
@@ -215,7 +215,8 @@ def known_grade(reference: str, answer: str) -> JudgeGrade | None:
 def grade_of(verdict: Verdict, right: str) -> JudgeGrade:
     """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
     score = None if verdict.error else float(verdict.value == right)
-    return JudgeGrade(score=score, reply=verdict.text, error=verdict.error)
+    call = JudgeCall.of(verdict)
+    return JudgeGrade(score=score, reply=verdict.text, error=verdict.error, call=call)
 
 
 def unanswered(dialogue: Dialogue[T], reason: str) -> T:

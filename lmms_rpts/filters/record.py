@@ -45,7 +45,7 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality, outline
-from lmms_rpts.runs.record import Asked, Cell, Consistency, PretendedTools, Record, is_none
+from lmms_rpts.runs.record import Asked, Called, Cell, Consistency, PretendedTools, Record, is_none
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {
@@ -104,7 +104,7 @@ ClueNumber = Annotated[
 OwnId = Annotated[Any, PlainValidator(_own_id), Described("text or number")]
 
 
-class Answer(Model):
+class Answer(Called):
     """The final answer."""
 
     value: Text | None = Field(
@@ -117,6 +117,11 @@ class Answer(Model):
     correct: Flag | None = Field(description="whether it is right; null if this can't be decided")
     error: Text | None = Field(
         default=None, description="why there is no answer, or why `correct` is null"
+    )
+    reply: Text | None = Field(
+        default=None,
+        description="the judge's complete reply; omitted if it was not asked for the answer",
+        exclude_if=is_none,
     )
 
 
@@ -133,7 +138,7 @@ class FirstError(Model):
     )
 
 
-class Question(Model):
+class Question(Called):
     """One question to the judge, and its reply."""
 
     kind: Kind = Field(
@@ -253,7 +258,7 @@ class Fault(Model):
         return InvalidReference(self.step, Clue(self.kind, self.index), self.reason)
 
 
-class Transform(Model):
+class Transform(Called):
     """How the response was parsed into steps."""
 
     read_by: ReadBy = Field(

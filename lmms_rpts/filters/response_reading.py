@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Literal, TypeVar, get_args
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import as_language, as_texts
-from lmms_rpts.filters.record import Answer, ReadBy, Transform
+from lmms_rpts.filters.record import Answer, ReadBy, RptsRecord, Transform
 from lmms_rpts.filters.responses import (
     CUT,
     NO_THINKING,
@@ -22,9 +22,10 @@ from lmms_rpts.filters.responses import (
 )
 from lmms_rpts.filters.thinking import THINKING_SHOWN, ask_about_thinking
 from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.judging import Dialogue, JudgeRequest
+from lmms_rpts.judging import Dialogue, JudgeRequest, Verdict
 from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.prompts import Prompts, rebuilt_prompt
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (
     Extraction,
@@ -44,6 +45,7 @@ from lmms_rpts.reasoning.mentions import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
 from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
+from lmms_rpts.runs.record import JudgeCall
 
 T = TypeVar("T")
 
@@ -132,8 +134,7 @@ class Reading:
             "answer", doc["language"], parse=parse_answer, statement=doc["statement"], response=text
         )
         word = _ANSWER_WORDS.get(str(verdict.value))
-        correct = None if word is None else word == doc["answer"]
-        return Answer(value=word, correct=correct, by="judge", error=verdict.error)
+        return _judged(word, None if word is None else word == doc["answer"], verdict)
 
     def read(self, response: str | None, doc: Doc) -> Dialogue[TransformedResponse]:
         """The conversation that parses a response."""
@@ -187,13 +188,41 @@ class Reading:
         if not asks or not part.text.strip():
             return read(by_rule.chain)
         verdict = yield self.steps_request(part.text, doc)
-        reply, error = verdict.text, verdict.error
+        reply, error, call = verdict.text, verdict.error, JudgeCall.of(verdict)
         if error is None:
-            return read(_chain_from(str(verdict.value), doc), "llm", reply=reply)
+            return read(_chain_from(str(verdict.value), doc), "llm", reply=reply, call=call)
         if reply is not None and by_rule.chain.steps:
             problems = (f"{READ_BY_RULES}: {error}",)
-            return read(by_rule.chain, reply=reply, problems=problems)
-        return read(ReasoningChain((), doc["language"]), reply=reply, error=error)
+            return read(by_rule.chain, reply=reply, problems=problems, call=call)
+        nothing = ReasoningChain((), doc["language"])
+        return read(nothing, reply=reply, error=error, call=call)
+
+
+def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
+    """The request that had a judge write down the steps; None if it is not known.
+
+    ``record``: that of the response, or of its thinking.
+    """
+    call, instance, settings = record.transform.call, record.instance, record.settings
+    if response is None or (call is None and not instance.is_statement):
+        return None
+    kind = call.kind if call else Reading.STEPS
+    part: JudgedText | None = select_reasoning(
+        response, is_answer_line if kind == Reading.STEPS else is_any_answer_line
+    )
+    if settings.source == "thinking":
+        part = select_thinking(response, THINKING_SHOWN)
+    return part and rebuilt_prompt(
+        kind,
+        instance.language,
+        call.prompt_version if call else settings.prompt_version,
+        n_images=len(instance.visual_clue),
+        clues=list(instance.textual_clue),
+        context=instance.context,
+        statement=instance.statement,
+        question=instance.statement,
+        response=part.text,
+    )
 
 
 def settled(result: T) -> Dialogue[T]:
@@ -348,8 +377,18 @@ class QuestionReading(Reading):
         if not self.can_ask:
             return Answer(value=value, correct=None, error=undecided)
         verdict = yield request()
-        correct = None if verdict.error else verdict.value == "yes"
-        return Answer(value=value, correct=correct, by="judge", error=verdict.error)
+        return _judged(value, None if verdict.error else verdict.value == "yes", verdict)
+
+
+def _judged(value: str | None, correct: bool | None, verdict: Verdict) -> Answer:
+    return Answer(
+        value=value,
+        correct=correct,
+        by="judge",
+        error=verdict.error,
+        reply=verdict.text,
+        call=JudgeCall.of(verdict, asked=True),
+    )
 
 
 def _by_function(grade: Grader, said: str, doc: Doc) -> dict[str, Any]:

@@ -12,19 +12,19 @@ from loguru import logger
 from lmms_rpts.base.settings import Settings, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
-from lmms_rpts.filters.documents import images_of
+from lmms_rpts.filters.documents import Document, DocumentImages, images_of
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.metrics import OF_THE_ROOT
-from lmms_rpts.filters.record import Judged, Kind, Question
+from lmms_rpts.filters.record import Judged, Kind, Question, RptsRecord
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError, Verdict, find_judges
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.parsers import step_verdicts
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.prompts import Prompts, prompts_of
 from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import read_probabilities
-from lmms_rpts.judging.types import JudgeRequest
+from lmms_rpts.judging.types import JudgeRequest, Rebuilt
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -39,6 +39,7 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
+from lmms_rpts.runs.record import JudgeCall
 from lmms_rpts.runs.validity import Judging, read_validity_file
 
 UNASKED = Judged(score=None)
@@ -362,8 +363,44 @@ def _asked(
         score=verdict.value if isinstance(verdict.value, float) else None,
         reply=verdict.text,
         error=verdict.error,
+        call=JudgeCall.of(verdict),
         spread=verdict.spread,
         opinions=verdict.opinions,
         images=images,
         mass=min((found[1] for found in map(read_probabilities, texts) if found), default=None),
     )
+
+
+def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
+    """The requests of a record about each step, and then about the root, as they were made.
+
+    A process reward model gets no messages: its lists are empty.
+    """
+    settings, chain = record.settings, record.tree().chain
+    doc = Document(record.instance.model_dump(by_alias=True))
+    doc.images = DocumentImages(tuple, language=record.instance.language)
+    queries = tuple(plan_steps(chain, doc, settings.evidence))
+    read = TransformedResponse(chain, record.answer, record.transform)
+    prompts = prompts_of(settings.prompt_version, "inference", settings.scoring)
+    dialogues = [ask_about_step(query, doc, prompts) for query in queries]
+    dialogues += [ask_about_root(Plan(read, chain, queries, settings.evidence), doc, prompts)]
+    same = prompts.version() == settings.prompt_version
+    return [
+        [] if each is None else [*_replayed(dialogue, each.questions, same)]
+        for dialogue, each in zip(dialogues, [*record.steps, record.root], strict=True)
+    ]
+
+
+def _replayed(
+    dialogue: Dialogue[Judged], questions: Sequence[Question], same: bool
+) -> Iterator[Rebuilt]:
+    """The requests of a conversation with these questions and replies."""
+    answer: Any = None
+    for each in (question for question in questions if question.kind != "chain"):
+        try:
+            request = dialogue.send(answer)
+        except StopIteration:  # no such question is asked any more
+            return
+        system, user = (each["content"] for each in request.messages)
+        yield Rebuilt(system, user, same, [image.name for image in request.images])
+        answer = Verdict(each.reply, each.score)

@@ -12,7 +12,7 @@ from lmms_rpts.judging import Dialogue
 from lmms_rpts.judging.parsers import parse_consistency, parse_pretended
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import Excerpt, excerpt
-from lmms_rpts.runs.record import Consistency, PretendedTools
+from lmms_rpts.runs.record import Consistency, JudgeCall, PretendedTools
 
 CONCLUSION_SHOWN = 4000
 """Number of characters at the end of the thinking that are compared with the answer."""
@@ -58,6 +58,7 @@ def ask_about_thinking(
             consistent=None if verdict.error else verdict.value == "consistent",
             reply=verdict.text,
             error=verdict.error,
+            call=JudgeCall.of(verdict),
             prompt_version=prompts.version("consistency"),
         )
     if "pretended_tools" in asked and thinking:
@@ -69,6 +70,7 @@ def ask_about_thinking(
             pretended=None if verdict.error else verdict.value == "pretended",
             reply=verdict.text,
             error=verdict.error,
+            call=JudgeCall.of(verdict),
             prompt_version=prompts.version("pretended_tools"),
             left_out=seen.left_out,
         )

@@ -175,22 +175,6 @@ def summarize_usage(original: Callable[[], dict[str, Any]]) -> dict[str, Any]:
     return {**original(), **{name: found for name, found in more.items() if found}}
 
 
-def log_experiment_args(original: Callable[..., None], tracker: Any, *args: Any, **kw: Any) -> None:
-    """Name the model whose responses are replayed, which lmms-eval's viewer shows."""
-    original(tracker, *args, **kw)
-    if tracker.model_source != "replay":
-        return
-    from lmms_rpts.runs.reading import replayed_model
-
-    try:
-        # Not model_name_sanitized: it names the folder of the results, which must not change.
-        tracker.model_name = replayed_model(kw.get("model_args", args[1] if len(args) > 1 else ""))
-    except Exception as error:
-        from loguru import logger
-
-        logger.debug("The replayed model has no name: {}", error)
-
-
 def with_places(results: Any) -> Any:
     """The results of an evaluation, with its settings and places; None in other processes."""
     try:
@@ -430,9 +414,34 @@ def _try_first(
         raise _unsuitable(model, name, task, reason)
 
 
+# The messages that chat models got, by task and document. lmms-eval's samples have the prompt for
+# other models, in which images stand elsewhere.
+_messages: dict[tuple[str, Any], list[dict[str, str]]] = {}
+
+
+def with_messages(processed: Any, requests: Sequence[Any]) -> Any:
+    """A processed document, whose sample has the messages that a chat model got."""
+    found = _messages.get((requests[0].task_name, requests[0].doc_id)) if requests else None
+    if found and processed.logged_sample is not None:
+        processed.logged_sample["messages"] = found
+    return processed
+
+
 def _copy(request: Any) -> Any:
-    parts = (copy.deepcopy(each) if isinstance(each, dict) else each for each in request.args)
-    return dataclasses.replace(request, arguments=tuple(parts))
+    def noted(make: Callable[..., Any], doc: Any, **round_: Any) -> Any:
+        from lmms_rpts.runs.samples import turns_of
+
+        messages = make(doc, **round_)
+        turns = [{"role": role, "content": text} for role, text in turns_of(messages)]
+        _messages.setdefault((request.task_name, request.doc_id), turns)
+        return messages
+
+    def part(value: Any) -> Any:
+        if getattr(value, "__name__", "") == "doc_to_messages":
+            return partial(noted, value)
+        return copy.deepcopy(value) if isinstance(value, dict) else value
+
+    return dataclasses.replace(request, arguments=tuple(map(part, request.args)))
 
 
 def _all_alike(documents: Sequence[Sequence[Any]], results: Sequence[Sequence[Any]]) -> bool:

@@ -24,7 +24,7 @@ from loguru import logger
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.base.status import is_alive
-from lmms_rpts.judging.types import JudgeRequest, Usage
+from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 
 T = TypeVar("T")
 
@@ -96,11 +96,13 @@ class AnswerCache:
         self._unwritten: list[tuple[Any, ...]] = []
         self._failing = False
 
-    def find(self, key: str) -> str | None:
+    def find(self, key: str) -> Reply | None:
         """The reply stored under ``key``; None if there is none."""
-        query = "SELECT reply FROM answers WHERE key = ?"
-        found = self._run(lambda file: file.execute(query, (key,)).fetchone(), writes=False)
-        return str(found[0]) if found else None
+        query = "SELECT reply, input_tokens, output_tokens, reasoning_tokens FROM answers"
+        found = self._run(
+            lambda file: file.execute(f"{query} WHERE key = ?", (key,)).fetchone(), writes=False
+        )
+        return Reply(found[0], None if None in found else Usage(*found[1:])) if found else None
 
     def store(
         self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None

@@ -81,7 +81,7 @@ class _Tries:
     """
 
     key: str = ""
-    known: str | None = None
+    known: Reply | None = None
     reserved: bool = False
     stage: str = ""
     calls: int = 0
@@ -148,7 +148,7 @@ class JudgeClient:
         task = self._answers.get(key)
         if task is not None:
             same = await task
-            return replace(same, cached=True, identical=not same.cached, attempts=0, usage=None)
+            return replace(same, cached=True, identical=not same.cached, attempts=0)
         task = self._answers[key] = asyncio.ensure_future(self._answer(request, urgency))
         verdict = None
         try:
@@ -181,10 +181,10 @@ class JudgeClient:
         while True:
             tries = _Tries(key, self._cache.find(key))
             if tries.known is not None:
-                value, _ = read_reply(request, Reply(tries.known))
+                value, _ = read_reply(request, Reply(tries.known.text))
                 if value is not None:
                     self._budget.found += 1
-                    return Verdict(tries.known, value, cached=True, attempts=0)
+                    return Verdict(tries.known.text, value, True, 0, tries.known.usage)
             if key in self._cache.failures:
                 text, error = self._cache.failures[key]
                 return Verdict(text, attempts=0, error=error)

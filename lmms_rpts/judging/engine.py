@@ -204,6 +204,7 @@ class JudgeEngine:
                 except Exception as error:  # the conversation handles it and may continue
                     request = dialogue.throw(error)
                     continue
+                verdict = replace(verdict, request=request)
                 verdicts.append(verdict)
                 if request.kind in STEPS and isinstance(verdict.value, float):
                     self._scores[verdict.value] += not verdict.identical

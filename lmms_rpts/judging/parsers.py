@@ -50,7 +50,12 @@ def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
     scores = _step_scores(str(verdict.value), count) or [None] * count
     error = verdict.error or "the step lies beyond the context of the process reward model"
     one = replace(verdict, text=None, value=None, error=error)
-    return [one if score is None else replace(one, value=score, error=None) for score in scores]
+    # The tokens are those of the whole chain: only the first has them.
+    ones = [one, *[replace(one, usage=None)] * count]
+    return [
+        each if score is None else replace(each, value=score, error=None)
+        for each, score in zip(ones, scores, strict=False)
+    ]
 
 
 def _step_scores(text: str, count: int) -> list[float | None] | None:

@@ -12,13 +12,11 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lmms_rpts.base.status import INTERVAL
 from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
 _OUTCOMES = ("asked", "cached", "identical", "waiting", "failed", "no call")
-_USAGE = ("calls", "cost")
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]
@@ -106,8 +104,9 @@ class Progress:
         self._counts: Counter[str] = Counter(total=total)
         self._budget = budget
         self._board = board
-        self._bar = open_bar(shown, total=total, desc=label, unit=f" {unit}")
-        self._counted = self._shown = time.monotonic()
+        self._bar: Any = open_bar(shown, total=total, desc=label, unit=f" {unit}")
+        self._others: Counter[str] = Counter()
+        self._last = time.monotonic()
 
     def __enter__(self) -> Progress:
         return self
@@ -129,26 +128,31 @@ class Progress:
         else:
             outcome = "identical" if all(each.identical for each in verdicts) else "cached"
         self._counts[outcome] += 1
-        if time.monotonic() - self._counted >= min(INTERVAL, getattr(self._bar, "mininterval", 30)):
+        self._count()
+        if time.monotonic() - self._last >= getattr(self._bar, "mininterval", 30.0):
             self._show()
 
-    def _show(self) -> None:
-        self._counted = time.monotonic()
-        own = {**self._counts, "cost": self._budget.cost, "calls": self._budget.calls}
-        self._board.write(own)
-        if self._bar.disable:
-            return
-        counts: Counter[str] = Counter()
-        for each in (own, *self._board.read()):
-            counts.update(each)
-        shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
-        if counts["cost"]:
-            shown["cost"] = f"{counts['cost']:.3g}"
+    def _own(self) -> Any:
+        return {**self._counts, "cost": self._budget.cost, "calls": self._budget.calls}
+
+    def _count(self) -> Counter[str]:
+        """The counts of all processes; the bar and its ``facts`` follow them."""
+        counts = Counter(self._own()) + self._others
         self._bar.total = counts["total"]
         self._bar.n = sum(counts[name] for name in _OUTCOMES)
         missing = (counts["failed"] + counts["waiting"]) / max(1, self._bar.n)
-        self._bar.facts = {"coverage": 1 - missing, **{name: counts[name] for name in _USAGE}}
-        due = self._counted - self._shown >= self._bar.mininterval
-        self._bar.set_postfix(shown, refresh=due)
-        if due:
-            self._shown = self._counted
+        used = {name: counts[name] for name in ("calls", "cost")}
+        self._bar.facts = {"coverage": 1 - missing, **used}
+        return counts
+
+    def _show(self) -> None:
+        self._last = time.monotonic()
+        self._board.write(self._own())
+        if self._bar.disable:
+            return
+        self._others = sum(map(Counter, self._board.read()), Counter())
+        counts = self._count()
+        shown = {name: f"{counts[name]:,.0f}" for name in _OUTCOMES if counts[name]}
+        if counts["cost"]:
+            shown["cost"] = f"{counts['cost']:.3g}"
+        self._bar.set_postfix(shown)

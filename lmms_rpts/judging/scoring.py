@@ -12,6 +12,7 @@ import json
 import math
 import unicodedata
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 
 from lmms_rpts.base.settings import ScoringMode
 
@@ -71,9 +72,11 @@ def read_probabilities(text: str) -> tuple[float | None, float] | None:
 
 
 def in_words(reply: str) -> str:
-    """A judge's reply for people: of probabilities the most probable tokens, else the reply."""
+    """A judge's reply for people: of probabilities the most probable tokens; of JSON the reason."""
     found = read_probabilities(reply)
     if found is None:
+        with suppress(ValueError, RecursionError, KeyError, TypeError):
+            return str(json.loads(reply)["reason"])
         return reply
     top = [(str(token), float(share)) for token, share in json.loads(reply)["top"]]
     top = sorted((each for each in top if math.isfinite(each[1])), key=lambda each: -each[1])

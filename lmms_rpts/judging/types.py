@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from operator import add
-from typing import Annotated, Literal, Protocol
+from typing import Annotated, Literal, NamedTuple, Protocol
 
 from pydantic import Field
 
@@ -164,6 +164,19 @@ class JudgeRequest:
         return replace(self, messages=messages, attempt=attempt, brief=not reply.complete)
 
 
+class Rebuilt(NamedTuple):
+    """A request to a judge, as it is known from the record of the reply.
+
+    ``same``: whether its templates are those of the run; ``images``: names of the images before the
+    user's text.
+    """
+
+    system: str
+    user: str
+    same: bool = True
+    images: Sequence[str] = ()
+
+
 def digest(content: object) -> str:
     """SHA-256 over canonical JSON."""
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
@@ -209,11 +222,12 @@ class Verdict:
         value: the parsed value: a score in [0, 1] or a text.
         cached: whether the reply is a cache hit, so that this request cost nothing.
         attempts: number of calls made.
-        usage: tokens of all calls, None if the server does not report them.
+        usage: tokens of all calls, of a cached reply when it was made; None if not reported.
         spread: standard deviation of the scores of several replies.
         opinions: the reply of each judge and each sample, if there are several.
         identical: whether ``cached`` is due to an identical request of this process.
         waiting: whether a batch file will bring the reply; no score is joined without it.
+        request: what was asked; None: nothing.
     """
 
     text: str | None
@@ -226,6 +240,7 @@ class Verdict:
     opinions: tuple[Opinion, ...] = ()
     identical: bool = False
     waiting: bool = False
+    request: JudgeRequest | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)

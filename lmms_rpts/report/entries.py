@@ -64,6 +64,7 @@ class Answer:
         flags: the lists of the benchmark that contain it, such as ``disagreements``.
         draw: the name of the draw, or of the variant of the question; empty: there is only one.
         prompt: what the model was asked, as far as the samples contain it.
+        turns: the same by turns, see `Logged`; empty: the samples do not contain it.
         against: how it differs from the first draw.
     """
 
@@ -80,6 +81,7 @@ class Answer:
     flags: tuple[str, ...]
     draw: str
     prompt: str
+    turns: Sequence[tuple[str, str]]
     against: Against
 
 
@@ -138,14 +140,13 @@ class Entry:
 
     @cached_property
     def gold(self) -> Mapping[str, Any]:
-        """The gold reasoning: picture, ``lines`` with numbers of steps, ``numbers`` of facts."""
+        """The gold reasoning: picture, and ``lines`` with numbers of steps."""
         tree, lines, count = gold_tree(self.instance), [], 0
         for line in self.instance.gold:
             steps = len(parse_chain([line], self.instance.language).steps)
             lines.append((count if steps else None, line))
             count += steps
-        numbers = {step.conclusion.strip(): at for at, step in enumerate(tree.chain.steps)}
-        return {"picture": TreePicture(tree), "lines": lines, "numbers": numbers}
+        return {"picture": TreePicture(tree), "lines": lines}
 
 
 Case = tuple[str, list[tuple[int, Any]]]
@@ -269,14 +270,10 @@ class View:
 
     def _read_logged(self, cases: Iterable[Case]) -> list[Mapping[tuple[str, int], Logged]]:
         """For each run, data about questions that is in the samples but not in their records."""
-        lacking: list[set[tuple[str, int]]] = [set() for _ in self.runs]
+        wanted: list[set[tuple[str, int]]] = [set() for _ in self.runs]
         for run, record in (answer for _, answers in cases for answer in answers):
-            asked = self.grading.display.question(record)
-            known = not self.name or (asked.text and (asked.right is not None or asked.gold))
-            if record.instance.perturbed or not known:
-                lacking[run].add((record.instance.task, record.instance.doc_id))
-        pairs = zip(self.runs, lacking, strict=True)
-        return [read_logged(run.files, own) if own else {} for run, own in pairs]
+            wanted[run].add((record.instance.task, record.instance.doc_id))
+        return [read_logged(run.files, own) for run, own in zip(self.runs, wanted, strict=True)]
 
     def _by_run(self, answers: Iterable[tuple[int, Any]]) -> list[list[Any]]:
         """The records of each run."""
@@ -353,6 +350,7 @@ class View:
             flags=self._flags(record),
             draw=drawn.words if drawn else shown.variant,
             prompt=logged.prompt or "\n".join((asked.text, *asked.options)),
+            turns=logged.turns,
             against=Against(),
         )
 

@@ -23,10 +23,10 @@ _EARLY = Markup('document.documentElement.classList.add("js");')
 
 _LABEL = 61
 
-STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css")
+STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css", "evidence.css")
 _SCRIPTS = (
     *("core", "theme", "expression", "table", "navigation", "keys", "zoom"),
-    *("previews", "record", "tree", "fit", "print", "address"),
+    *("previews", "record", "files", "comments", "tree", "fit", "print", "address"),
 )
 # Scripts of a report: ``core.js`` is first, since the others use what it defines.
 SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
@@ -95,25 +95,20 @@ class Frame:
         return Markup(text)  # noqa: S704 - rendered
 
     def page(
-        self,
-        template: str = "page.jinja",
-        *,
-        title: str,
-        images: str = "data:",
-        own: str = "'none'",
-        **fields: object,
+        self, template: str = "page.jinja", *, title: str, images: str = "data:", **fields: object
     ) -> str:
         """A whole page.
 
         Args:
             template: ``page.jinja``, or one that extends it.
             images: allowed sources of images, as in a content security policy.
-            own: what the page may fetch and where its forms may go.
             fields: for ``page.jinja``: ``body``, its content; ``parts``, pairs of a link to a
                 section and its name, for the bar at the top; ``credit``, the source of the page,
-                for the footer: the end of a sentence. Else the template's own.
+                for the footer: the end of a sentence. Else the template's own. ``served``: whether
+                the page may fetch from its server, and send forms to it.
         """
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
+        own = "'self'" if fields.get("served") else "'none'"
         # Only the page's two scripts may run, and only images may load.
         policy = (
             f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "

@@ -25,6 +25,8 @@ from lmms_rpts.tasks.sheets import summary_sheets
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.comparison import Comparison
+    from lmms_rpts.analysis.measured import Measured
+    from lmms_rpts.base.sheet import Sheet
 
 _WIDEST = 500
 # Maximum number of steps of a drawn tree; larger trees are shown as an outline.
@@ -52,11 +54,12 @@ def line_html(value: object) -> str:
 
 def grades_html(summary: GradeSummary) -> str:
     """A summary of graded answers as its tables."""
-    parts = [
-        _table(sheet.title, sheet.heads, chain.from_iterable(sheet.sections), sheet.texts)
-        for sheet in summary_sheets(summary)
-    ]
-    return str(Markup("").join([*parts, _notes(summary.warnings)]))
+    return _sheets(summary_sheets(summary), summary.warnings)
+
+
+def measured_html(measured: Measured) -> str:
+    """Tables of measures."""
+    return _sheets(measured.sheets(), measured.notes)
 
 
 def comparison_html(comparison: Comparison) -> str:
@@ -102,6 +105,14 @@ def _drawing(
     svg = figure_svg([("", picture)], "Reasoning tree").encode("utf-8", "replace")
     data = base64.b64encode(svg).decode("ascii")
     return Markup('<img alt="{}" src="data:image/svg+xml;base64,{}">').format(picture.summary, data)
+
+
+def _sheets(sheets: Iterable[Sheet], notes: Sequence[str]) -> str:
+    parts = [
+        _table(sheet.title, sheet.heads, chain.from_iterable(sheet.sections), sheet.texts)
+        for sheet in sheets
+    ]
+    return str(Markup("").join([*parts, _notes(notes)]))
 
 
 def _number(value: float | None) -> str:

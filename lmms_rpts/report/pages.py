@@ -14,12 +14,17 @@ from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.filters.response_reading import rewriting_request
+from lmms_rpts.filters.score import step_requests
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
+from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
+from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
@@ -68,6 +73,7 @@ def render(
     longest_side: int = 480,
     gallery: Gallery = MappingProxyType({}),
     beside: bool = False,
+    comments: Sequence[Comment] = (),
 ) -> Iterator[str]:
     """The page in parts: begin, overviews, each question, and end.
 
@@ -79,7 +85,9 @@ def render(
         gallery: pictures of the instances; those from a benchmark's own function by the anchor of
             the instance and an empty name.
         beside: whether the images are files beside the page, in ``images``.
+        comments: of readers, to begin with.
     """
+    once: dict[str, int] = {}
     graded = any(
         view.name or view.beside or any(each.shown.grades for each in _answers(view))
         for view in views
@@ -90,6 +98,7 @@ def render(
     frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:]))
     frame.environment.globals.update(
         _names(),
+        once=once,
         no_image=no_image,
         beside=beside,
         source_of=lambda image: f"images/{image.file_name}" if beside else image.data_uri,
@@ -126,7 +135,19 @@ def render(
             )
             # For browsers without scripts; others parse it when it is opened (core.js).
             yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
+    yield frame.body("shared.jinja", comments=json.dumps(_commented(views, comments)))
     yield after
+
+
+def _commented(views: Sequence[View], comments: Sequence[Comment]) -> dict[str, Any]:
+    """What the page needs to save and load comments: its answers by anchor, and known comments."""
+    places = {}
+    for view in views:
+        digests = list(map(digest_of, view.runs))
+        for answer in _answers(view):
+            places[answer.anchor] = [digests[answer.run], *answer.record.place]
+    items = [each.model_dump() for each in comments]
+    return {"format": COMMENTS, "version": VERSION, "places": places, "items": items}
 
 
 def _answers(view: View) -> Iterator[Answer]:
@@ -143,6 +164,10 @@ def _names() -> dict[str, Any]:
         "metrics": GRADING.metrics,
         "draw": draw_response,
         "raw": _raw,
+        "requests_about": step_requests,
+        "rewriting": rewriting_request,
+        "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
+        "spent_on": spent_on,
         "tenths": _tenths,
         "label_heights": label_heights,
         "label_length": _LABEL_LENGTH,
@@ -303,16 +328,11 @@ def _words_by_run(view: View, entry: Entry) -> str:
 def _facts_of(view: View) -> dict[str, Any]:
     from lmms_rpts.analysis.dataframes import cells_of
 
-    return facts(
-        {
-            entry.anchor: [
-                {"model": run.model, **cells_of(run, each.record, view.grading)}
-                for each in entry.answers
-                for run in [view.runs[each.run]]
-            ]
-            for entry in view.entries
-        }
-    )
+    def cells(answer: Answer) -> dict[str, Any]:
+        run = view.runs[answer.run]
+        return {"model": run.model, **cells_of(run, answer.record, view.grading)}
+
+    return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
 
 
 def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:

@@ -72,7 +72,7 @@ def write_rating_page(
 
 def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
-    frame = Frame(("report.css", "tree.css", "rate.css"), ("rate.js",), command="rate")
+    frame = Frame(("report.css", "tree.css", "rate.css"), ("files.js", "rate.js"), command="rate")
     responses = [_response(each, sample.what) for each in sample.responses]
     # Only of the texts: the same sample with larger images has the same digest.
     canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")

@@ -10,8 +10,10 @@ import math
 import os
 import re
 import threading
+import time
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from functools import lru_cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -23,12 +25,11 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pages import facts
 from lmms_rpts.report.writing import ReportError, write_page, write_report
 from lmms_rpts.runs.metadata import duration, metadata_of, value_at
-from lmms_rpts.runs.reading import model_name, read_results
-from lmms_rpts.runs.samples import SAMPLES, task_of
-from lmms_rpts.runs.validity import ValidityFile
+from lmms_rpts.runs.reading import RESULTS, model_name, read_results
+from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.tasks.all_runs import read_all_runs
 
-_FILE = re.compile(rf"(.+?)(_results\.json|{SAMPLES}.*\.jsonl)")
+_FILE = re.compile(rf"(.+?)({RESULTS}|{SAMPLES}.*\.jsonl)")
 _SCRIPTS = ("core", "theme", "expression", "table", "navigation", "keys", "address", "view")
 # Also through ``ssh -L PORT:localhost:N``; a page of another host that resolves to this machine
 # (DNS rebinding) is refused.
@@ -39,60 +40,45 @@ _FOREIGN = (TypeError, ValueError, LookupError, ArithmeticError, AttributeError)
 
 
 class Viewer:
-    """The runs below a folder, and their reports.
+    """The runs below a folder, and their reports, which are written to the folder ``pages``."""
 
-    Args:
-        folder: the folder.
-        pages: a folder for reports.
-        validity: validity files of judges, for the reports.
-    """
-
-    def __init__(self, folder: Path, pages: Path, validity: Sequence[ValidityFile] = ()) -> None:
-        self._folder, self._pages, self._validity = folder, pages, validity
+    def __init__(self, folder: Path, pages: Path) -> None:
+        self._folder, self._pages = folder, pages
         scripts = [f"{name}.js" for name in _SCRIPTS]
         self._frame = Frame(("report.css", "viewer.css", "view.css"), scripts, command="view")
         self._frame.environment.globals.update(duration=duration)
         self._numbers: dict[Path, int] = {}  # by what the names of a run's files begin with
-        self._rows: dict[Path, tuple[object, list[dict[str, Any]]]] = {}
         self._reports: dict[Path, object] = {}
-        self._lock = threading.Lock()
+        self._walking, self._building = threading.Lock(), threading.Lock()
 
     def page(self, bundled: bool = False) -> str:
         """The page with the list; ``bundled``: as a file beside the reports."""
         found, going = self._walk()
-        rows = [row for run, files in found.items() for row in self._rows_of(run, files)]
-        rows.sort(key=lambda row: str(row["of"].get("date")), reverse=True)
-        link = "report-%d.html" if bundled else "report?run=%d"
-        for row in rows if bundled else ():
-            row["reads"] = (self._pages / (link % row["number"])).is_file()
+        rows = []
+        for run, files in found.items():
+            number, folder = self._numbers[run], run.parent.relative_to(self._folder).as_posix()
+            link = f"report-{number}.html" if bundled else f"report?run={number}"
+            link = link if files and (not bundled or (self._pages / link).is_file()) else ""
+            values = _values_of(run, tuple(files), _changed(Path(f"{run}{RESULTS}")))
+            rows += [(number, link, {**each, "folder": folder}) for each in values]
+        rows.sort(key=lambda row: str(row[2]["date"]), reverse=True)
         title = f"Runs in {self._folder.resolve().name}"
-        body = self._frame.body(
-            "view.jinja",
-            rows=rows,
-            cells=facts({at: [row["of"]] for at, row in enumerate(rows)}),
-            going=None if bundled else going,
-            title=title,
-            link=link,
-        )
-        own = "'none'" if bundled else "'self'"
-        credit = "results of lmms-eval."
-        return self._frame.page(title=title, body=body, parts=(), credit=credit, own=own)
+        cells = facts({at: [values] for at, (_, _, values) in enumerate(rows)})
+        more = {"going": None if bundled else going, "now": time.time(), "title": title}
+        body = self._frame.body("view.jinja", rows=rows, cells=cells, **more)
+        framed: dict[str, Any] = {"parts": (), "credit": "results of lmms-eval.", "body": body}
+        return self._frame.page(title=title, served=not bundled, **framed)
 
-    def report(self, numbers: Iterable[int]) -> Path:
+    def report(self, numbers: Sequence[int]) -> Path:
         """The report of the runs with these numbers, written again if their samples changed."""
-        with self._lock:
+        with self._building:
             found, _ = self._walk()
-            files = [
-                file
-                for run, number in self._numbers.items()
-                for file in sorted(found.get(run, ()))
-                if number in numbers
-            ]
+            chosen = [run for run, number in self._numbers.items() if number in numbers]
+            files = [file for run in chosen for file in sorted(found.get(run, ()))]
             page = self._pages / f"report-{'-'.join(map(str, numbers))}.html"
-            stamp = [(file, file.stat().st_mtime_ns) for file in files]
+            stamp = [(file, _changed(file)) for file in files]
             if self._reports.get(page) != stamp:
-                runs = read_all_runs(files).every
-                write_report(runs, page, progress=False, validity=self._validity)
+                write_report(read_all_runs(files).every, page, progress=False)
                 self._reports[page] = stamp
             return page
 
@@ -103,8 +89,7 @@ class Viewer:
             raise ReportError(f"{self._pages} contains other files: choose a new folder")
         for page in self._pages.glob("report-*.html"):
             page.unlink()
-        found, _ = self._walk()
-        for run in filter(found.get, self._numbers):
+        for run in filter(self._walk()[0].get, self._numbers):
             try:
                 self.report([self._numbers[run]])
             except UserError as error:
@@ -116,59 +101,54 @@ class Viewer:
         """The samples of each run; and the runs that are going on, or stopped."""
         found: dict[Path, list[Path]] = {}
         going = []
-        for place, name in (
-            (place, name) for place, _, all_ in os.walk(self._folder) for name in all_
-        ):
-            if parts := _FILE.fullmatch(name):
-                run = found.setdefault(Path(place, parts[1]), [])
-                run += [Path(place, name)] if SAMPLES in name else []
-            elif name.startswith(STATUS):
-                with suppress(OSError, ValueError):  # removed, or not ours
-                    going.append(Status.model_validate_json(Path(place, name).read_bytes()))
-        for each in sorted(found):
-            self._numbers.setdefault(each, len(self._numbers) + 1)
+        for place, _, names in os.walk(self._folder):
+            for name in names:
+                if parts := _FILE.fullmatch(name):
+                    samples = found.setdefault(Path(place, parts[1]), [])
+                    samples += [Path(place, name)] if SAMPLES in name else []
+                elif name.startswith(STATUS):
+                    with suppress(OSError, ValueError):  # removed, or not ours
+                        going.append(Status.model_validate_json(Path(place, name).read_bytes()))
+        with self._walking:
+            for run in sorted(found.keys() - self._numbers.keys()):
+                self._numbers[run] = len(self._numbers) + 1
         return found, sorted(going, key=lambda each: (each.stopped, -each.begun))
 
-    def _rows_of(self, run: Path, files: Sequence[Path]) -> list[dict[str, Any]]:
-        """The rows of a run, one for each task or group of tasks, read again if they changed."""
-        results = run.with_name(f"{run.name}_results.json")
-        stamp = (len(files), results.stat().st_mtime_ns if results.is_file() else 0)
-        if run not in self._rows or self._rows[run][0] != stamp:
-            folder = run.parent.relative_to(self._folder).as_posix()
-            rows: list[dict[str, Any]] = []
-            fault = ""
-            try:
-                rows += _read_rows(read_results(Path(f"{run}{SAMPLES}")), run, files)
-            except UserError as error:
-                fault = str(error)
-            except _FOREIGN:
-                fault = f"{results.name} is not of lmms-eval"
-            row = {"number": self._numbers[run], "reads": bool(files), "fault": fault}
-            own = {"model": run.parent.name, "folder": folder, "date": run.name}
-            self._rows[run] = stamp, [{**row, "of": own | each} for each in rows or [{}]]
-        return self._rows[run][1]
+
+def _changed(file: Path) -> int:
+    return file.stat().st_mtime_ns if file.is_file() else 0
 
 
-def _read_rows(
+@lru_cache(maxsize=10_000)
+def _values_of(run: Path, files: tuple[Path, ...], changed: int) -> list[dict[str, Any]]:
+    """The values of each task, or group of tasks, of a run; ``fault``: why it can't be read."""
+    basic = {"model": run.parent.name, "date": run.name}
+    try:
+        found = read_results(Path(f"{run}{SAMPLES}"))
+        return [basic | each for each in _read_values(found, run, files)]
+    except UserError as error:
+        return [basic | {"fault": str(error)}]
+    except _FOREIGN:
+        return [basic | {"fault": f"{run.name}{RESULTS} is not of lmms-eval"}]
+
+
+def _read_values(
     results: Mapping[str, Any], run: Path, files: Iterable[Path]
 ) -> Iterator[dict[str, Any]]:
-    """The values of each task or group that is in no other group, from a results file."""
-    metrics = results.get("results") or {task_of(file): {} for file in sorted(files)}
-    groups = results.get("group_subtasks") or {}
-    made = metadata_of({**results, "date": results.get("date") or run.name})
+    tasks = ", ".join(sorted(file.stem.partition(SAMPLES)[2] for file in files))
+    metrics, groups = results.get("results") or {tasks: {}}, results.get("group_subtasks") or {}
     common = {
-        "model": model_name(results) or run.parent.name,
         "judge": str(value_at(results, "config", "lmms_rpts", "judge") or ""),
         "cost": _number(value_at(results, "usage", "judges", "cost")),
         "seconds": _number(results.get("total_evaluation_time_seconds")),
-        "date": made.get("date", "")[:19],
+        "date": metadata_of({"date": run.name, **results})["date"][:19],
     }
+    if model := model_name(results):
+        common["model"] = model
     inner = {task for tasks in groups.values() for task in tasks}
     for task in [each for each in metrics if each not in inner]:
-        sizes = (
-            _number(value_at(results, "n-samples", each, "effective"))
-            for each in groups.get(task) or [task]
-        )
+        parts = groups.get(task) or [task]
+        sizes = [_number(value_at(results, "n-samples", each, "effective")) for each in parts]
         yield {"task": task, "n": sum(filter(None, sizes)) or None, **common} | {
             name.partition(",")[0]: _number(value)
             for name, value in metrics[task].items()
@@ -188,14 +168,20 @@ def open_server(viewer: Viewer, port: int) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
             if not _HOST.fullmatch(self.headers.get("Host", "")):
-                return self.send_error(403, "This host is not allowed")
-            if self.path != "/" and not _REPORT.fullmatch(self.path):
-                return self.send_error(404)
+                self.send_error(403, "This host is not allowed")
+                return
             try:
-                numbers = list(dict.fromkeys(map(int, re.findall(r"\d+", self.path))))
-                page = viewer.report(numbers).read_bytes() if numbers else viewer.page().encode()
+                if self.path == "/":
+                    page = viewer.page().encode("utf-8", "replace")
+                elif _REPORT.fullmatch(self.path):
+                    numbers = dict.fromkeys(map(int, re.findall(r"\d+", self.path)))
+                    page = viewer.report([*numbers]).read_bytes()
+                else:
+                    self.send_error(404)
+                    return
             except (UserError, OSError) as error:
-                return self.send_error(409, "No report", str(error))
+                self.send_error(409, "No report", str(error))
+                return
             self.send_response(200)
             self.send_header("Content-Type", "text/html; charset=utf-8")
             self.send_header("Content-Length", str(len(page)))

@@ -14,6 +14,7 @@ from lmms_rpts.base.files import draft_of, may_overwrite
 from lmms_rpts.report.entries import RptsView, View
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
+from lmms_rpts.runs.rating_file import read_comments
 from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import ValidityFile
@@ -75,6 +76,7 @@ def write_report(
     validity: Sequence[ValidityFile] = (),
     limit: int | None = None,
     published: bool = False,
+    comments: Sequence[Path] = (),
 ) -> Written:
     """Write a report of one or several runs, scored by RPTS or with graded answers.
 
@@ -93,6 +95,7 @@ def write_report(
         limit: maximum number of instances shown per graded benchmark, wrong and ungraded ones
             first; 0: all; None: 5,000.
         published: whether published figures stand beside those of the runs.
+        comments: files of readers' comments, to begin with.
 
     Raises:
         ReportError: if ``output`` can't be written.
@@ -100,8 +103,8 @@ def write_report(
     """
     is_file = output.suffix.lower() in (".html", ".htm")
     if not is_file:
-        _check_folder(output)
-    kinds = sort_runs(runs)
+        check_folder(output)
+    kinds, said = sort_runs(runs), read_comments(comments, runs)
     views = _views(kinds, LIMIT if limit is None else limit or None, validity)
     if published:
         for view, (name, own) in zip(views, kinds.items(), strict=True):
@@ -121,6 +124,7 @@ def write_report(
         longest_side=longest_side,
         gallery=gallery,
         beside=not is_file,
+        comments=said,
     )
     total, few = len(entries) + len(views) + 2, len(entries) < _MANY
     shown = tqdm(parts, "Writing pages", total, disable=few or not progress)
@@ -200,7 +204,7 @@ def _write_images(output: Path, pictures: set[Picture]) -> int:
     return sum((folder / each.file_name).write_bytes(each.content) for each in pictures)
 
 
-def _check_folder(output: Path) -> None:
+def check_folder(output: Path) -> None:
     """Refuse a folder with files that are not of an earlier report."""
     page, images = output / "index.html", output / "images"
     try:

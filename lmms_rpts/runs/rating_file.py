@@ -1,4 +1,4 @@
-"""Human ratings in files: those that the page of ``lmms-rpts rate`` saves, and flat tables.
+"""Files that pages save: human ratings (also as flat tables), and comments on a report.
 
 A rating is of one step (a score), of a response as a whole (a score), or of a document (the
 relation between its images and texts).
@@ -6,19 +6,23 @@ relation between its images and texts).
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, ValidationError, model_validator
 
 from lmms_rpts.base.rows import ReadError, read_objects
-from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, Whole, first_fault
+from lmms_rpts.base.schema import FieldError, Line, Model, Several, Share, Text, Whole, first_fault
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError
 
 FORMAT = "lmms-rpts-ratings"
+COMMENTS = "lmms-rpts-comments"
 VERSION = 1
 _HEAD = 4_096
 _REMEDY = "pass a file that the page of lmms-rpts rate saved"
@@ -78,14 +82,23 @@ class RatedItem(Model):
         return (self.task, self.doc_id, self.repeat, self.step, self.what)
 
 
-class RatingFile(Model):
+class SavedFile(Model):
+    """What people entered in a page; each of ``items`` has a ``key``."""
+
+    version: Whole
+    created: Text = Field(default="", description="date and time")
+    items: Several[Any]
+
+
+S = TypeVar("S", bound=SavedFile)
+
+
+class RatingFile(SavedFile):
     """All ratings of one rater for one sample."""
 
     format: Literal["lmms-rpts-ratings"]
-    version: Whole
-    rater: Text
+    rater: Line
     sample: Text = Field(description="digest of the sample's texts")
-    created: Text = Field(default="", description="date and time")
     items: Several[RatedItem]
 
 
@@ -142,7 +155,7 @@ def _read(path: Path) -> Iterator[Rating]:
     rows = list(read_objects(path))
     if len(rows) == 1 and "format" in rows[0].fields:
         try:
-            saved = parse_rating_file(rows[0].fields)
+            saved = parse_saved(RatingFile, rows[0].fields)
         except FieldError as error:
             raise RunError(f"{path} is not a rating file: {error}; {_REMEDY}") from None
         for at, item in enumerate(saved.items):
@@ -168,24 +181,23 @@ def _read(path: Path) -> Iterator[Rating]:
             yield Rating(row.where, what, rated, answer, rated.rater)
 
 
-def parse_rating_file(value: Any) -> RatingFile:
-    """Parse a rating file from a JSON object.
+def parse_saved(kind: type[S], value: Any) -> S:
+    """Parse a file that a page saved from a JSON object.
 
     Raises:
-        FieldError: with the field and the error; also if a step occurs twice.
+        FieldError: with the field and the error; also if an item occurs twice.
     """
     try:
-        found = RatingFile.model_validate(value)
+        found = kind.model_validate(value)
     except ValidationError as error:
         raise FieldError(first_fault(error)) from None
     if found.version != VERSION:
         raise FieldError(f"version is {found.version}; this lmms-rpts reads version {VERSION}")
-    if not found.rater.strip():
-        raise FieldError("rater is blank: it should be the rater's name")
     seen: dict[Any, int] = {}
     for at, item in enumerate(found.items):
         if (first := seen.setdefault(item.key, at)) != at:
-            raise FieldError(f"items[{at}] is the same {item.what} as items[{first}]")
+            what = getattr(item, "what", "response or step")
+            raise FieldError(f"items[{at}] is the same {what} as items[{first}]")
     return found
 
 
@@ -197,3 +209,70 @@ def holds_rating_file(path: Path) -> bool:
     except OSError:
         return False
     return head.removeprefix(b"\xef\xbb\xbf").lstrip()[:1] == b"{" and FORMAT.encode() in head
+
+
+# --- tags and comments on a report ---------------------------------------------------------------
+
+
+class Comment(Model):
+    """What one reader says of a response, or of one of its steps."""
+
+    run: Text = Field(description="digest of the run, see `digest_of`")
+    task: Text
+    doc_id: Whole
+    repeat: Whole = 0
+    step: Whole | None = None
+    reader: Line
+    tags: Several[Text] = ()
+    comment: Text = ""
+
+    @property
+    def key(self) -> tuple[Any, ...]:
+        """Run, task, doc_id, repeat, step, reader."""
+        return (self.run, self.task, self.doc_id, self.repeat, self.step, self.reader.strip())
+
+
+class CommentFile(SavedFile):
+    """The comments of readers of a report."""
+
+    format: Literal["lmms-rpts-comments"]
+    items: Several[Comment]
+
+
+def digest_of(run: AnyRun) -> str:
+    """What comments name a run by: the same for all scores of its responses."""
+    said = sorted((*each.place, each.text or "") for each in run.responses)
+    return hashlib.sha256(json.dumps(said).encode()).hexdigest()[:32]
+
+
+def read_comments(paths: Iterable[Path], runs: Sequence[AnyRun]) -> list[Comment]:
+    """The comments on some runs; of a reader's comments on one place, that of the last file.
+
+    Raises:
+        RunError: for a file without a comment on these runs, or with one on a response or a step
+            that they do not have.
+    """
+    steps: dict[Any, int] = {
+        (digest, *each.place): len(getattr(each, "steps", ()))
+        for digest, run in ((digest_of(run), run) for run in runs)
+        for each in run.responses
+    }
+    digests, found = {key[0] for key in steps}, {}
+    for path in paths:
+        try:
+            rows = list(read_objects(path))
+            saved = parse_saved(CommentFile, rows[0].fields if len(rows) == 1 else {})
+            if saved.items and digests.isdisjoint(each.run for each in saved.items):
+                raise FieldError("they are on other runs")
+            for at, each in enumerate(saved.items):
+                step = -1 if each.step is None else each.step
+                if each.run in digests and step >= steps.get(each.key[:4], -1):
+                    raise FieldError(f"items[{at}] is on no response or step of the run")
+                if each.run in digests:
+                    found[each.key] = each
+        except (FieldError, ReadError) as error:
+            raise RunError(
+                f"{path} has no comments on these runs: {error}; pass a file that their report "
+                "saved (lmms-rpts report)"
+            ) from None
+    return list(found.values())

@@ -23,7 +23,7 @@ from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
 
-_RESULTS = "_results.json"
+RESULTS = "_results.json"
 # Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 
@@ -170,9 +170,9 @@ def _files(place: Path) -> list[Path]:
         ) from None
     except OSError as error:
         raise RunError(_unreadable(place, error)) from None
-    if not whole and not place.name.endswith(_RESULTS):
+    if not whole and not place.name.endswith(RESULTS):
         return [place]
-    start = "" if whole else place.name.removesuffix(_RESULTS) + SAMPLES
+    start = "" if whole else place.name.removesuffix(RESULTS) + SAMPLES
     found = place.rglob("*.jsonl") if whole else place.parent.glob("*.jsonl")
     names = (each for each in found if SAMPLES in each.name and each.name.startswith(start))
     return sorted(each for each in names if not each.is_dir())
@@ -210,7 +210,7 @@ def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
 
 def results_beside(samples: Path) -> Path:
     """The path of the results of a samples file."""
-    return samples.with_name(samples.name.partition(SAMPLES)[0] + _RESULTS)
+    return samples.with_name(samples.name.partition(SAMPLES)[0] + RESULTS)
 
 
 def read_results(samples: Path) -> Mapping[str, Any]:
@@ -250,22 +250,6 @@ def model_name(results: Mapping[str, Any]) -> str | None:
 def _cleaned(source: str) -> str:
     """A checkpoint, file or folder as text for tables, without secrets."""
     return _plain(mask(source).rstrip("/\\").removesuffix(".jsonl"))
-
-
-def replayed_model(model_args: str | Mapping[str, Any]) -> str:
-    """The original model: from ``name=``, else from the results of the samples, else the file name.
-
-    Its name as lmms-rpts shows it for the run, from the arguments of ``replay``; empty if unknown.
-    """
-    named = model_name({"config": {"model_args": model_args}}) or ""
-    model_args = _arguments(model_args)
-    if str(model_args.get("name") or "").strip("./\\ "):
-        return named
-    samples = Path(str(model_args.get("samples", ""))).expanduser()
-    files = samples.rglob("*_samples_*.jsonl") if samples.is_dir() else [samples]
-    ones = {results_beside(file): file for file in files}
-    found = {name for file in ones.values() if (name := model_name(read_results(file)))}
-    return found.pop() if len(found) == 1 else named
 
 
 def _arguments(given: object) -> Mapping[str, Any]:

@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from contextlib import suppress
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
+    Described,
     FieldError,
     Flag,
     ForeignError,
@@ -23,6 +26,11 @@ from lmms_rpts.base.schema import (
     first_fault,
     shown,
 )
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.request_kinds import SCORED
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.types import Verdict
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
@@ -123,7 +131,77 @@ class Asked(Model):
         return (self.task, str(self.key[1]))
 
 
-class JudgeGrade(Model):
+class JudgeCall(Model):
+    """A request to the judge, and the tokens of its reply; `Called` describes the fields."""
+
+    kind: Text
+    prompt_version: Text
+    input_tokens: Whole | None = _unset(None, "")
+    output_tokens: Whole | None = _unset(None, "")
+    cached: Flag = _unset(False, "")
+    asked: Several[Text] = _unset((), "")
+
+    @classmethod
+    def of(cls, verdict: Verdict, asked: bool = False) -> JudgeCall | None:
+        """The call of a verdict; None if nothing was asked, or for a score without known tokens."""
+        request, usage = verdict.request, verdict.usage
+        if request is None or (usage is None and request.kind in SCORED):
+            return None
+        return cls(
+            kind=request.kind,
+            prompt_version=request.prompt_version,
+            input_tokens=usage and usage.input_tokens,
+            output_tokens=usage and usage.output_tokens,
+            cached=verdict.cached,
+            asked=tuple(each["content"] for each in request.messages) if asked else (),
+        )
+
+
+def spent_on(value: Any, judge: str | None) -> dict[str, Any]:
+    """What the judge's replies took that are in a record, in a part of one, or in several.
+
+    ``calls``: their number; ``cached``: of those that were paid for earlier; ``tokens_in``,
+    ``tokens_out``: None without calls, or if any are unknown; ``cost``: of all of them, by the
+    prices in the settings; None without prices.
+    """
+    from lmms_rpts.judging.budget import shared_cost  # imported here: most commands need no prices
+    from lmms_rpts.judging.registry import prices_of
+    from lmms_rpts.judging.types import Usage
+
+    calls = [*_calls_in(value)]
+    pairs = [(each.input_tokens, each.output_tokens) for each in calls]
+    known = pairs and (None, None) not in pairs
+    read, said = map(sum, zip(*pairs, strict=True)) if known else (None, None)
+    cost = None
+    if read is not None and (settings := load_settings()).prices:
+        with suppress(UserError):  # a judge of another package, which is not installed here
+            cost = shared_cost(Usage(read, said), prices_of(judge, settings))
+    cached = sum(each.cached for each in calls)
+    cells = {"tokens_in": read, "tokens_out": said, "cost": cost}
+    return {"calls": len(calls), "cached": cached, **cells}
+
+
+def _calls_in(value: Any) -> Iterator[JudgeCall]:
+    if isinstance(value, JudgeCall):
+        yield value
+    for part in dict(value).values() if isinstance(value, Model) else value:
+        if isinstance(part, Model | tuple):
+            yield from _calls_in(part)
+
+
+class Called(Model):
+    """What a judge was asked for."""
+
+    call: Annotated[JudgeCall | None, Described("object or null")] = _unset(
+        None,
+        "the request to the judge: `kind` and `prompt_version` of its prompt; `input_tokens` and "
+        "`output_tokens`, if the server reports them; `cached`, if the reply was paid for earlier; "
+        "`asked`, its messages, if other fields do not tell them; omitted if there was none, and "
+        "for scores without tokens",
+    )
+
+
+class JudgeGrade(Called):
     """A grade by a judge."""
 
     score: Share | None = Field(description="1 or 0; null if the judge failed")
@@ -131,7 +209,7 @@ class JudgeGrade(Model):
     error: Text | None = Field(default=None, description="why the judge failed")
 
 
-class Consistency(Model):
+class Consistency(Called):
     """Whether the answer agrees with the thinking."""
 
     consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
@@ -144,7 +222,7 @@ class Consistency(Model):
     )
 
 
-class PretendedTools(Model):
+class PretendedTools(Called):
     """Whether the thinking pretends to use tools or to search."""
 
     pretended: Flag | None = Field(

@@ -218,12 +218,25 @@ _QUESTIONS = ("question", "query", "problem", "prompt", "text")
 LONGEST = 20_000
 
 
+# The line that stands for an image in a turn.
+IMAGE = "[image]"
+
+
 class Logged(NamedTuple):
-    """What is logged of a document: question, gold answer, and prompt; empty if they are not."""
+    """What is logged of a document: question, gold answer, and prompt; empty if they are not.
+
+    ``turns``: role and text of each turn of the prompt. Of a prompt without messages, the role is
+    empty, and the images were passed beside the text.
+    """
 
     question: str = ""
     target: str = ""
-    prompt: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
+
+    @property
+    def prompt(self) -> str:
+        """The text of all turns."""
+        return "\n".join(text for _, text in self.turns)
 
 
 def read_logged(
@@ -238,8 +251,9 @@ def read_logged(
     for named, doc_id, entry in _documents(files):
         key = named or str(entry.get("task", "task")), doc_id
         if key in wanted and key not in found:
-            prompt, target = _prompt(entry.get("input")), _clipped(entry.get("target"))
-            found[key] = Logged(_question(entry) or prompt, target, prompt)
+            turns = turns_of(entry.get("messages") or entry.get("input"))
+            asked = _question(entry) or _clipped(Logged(turns=turns).prompt)
+            found[key] = Logged(asked, _clipped(entry.get("target")), turns)
     return found
 
 
@@ -258,15 +272,18 @@ def _question(entry: Mapping[str, Any]) -> str:
     return next(filter(None, map(_clipped, fields)), "")
 
 
-def _prompt(value: object) -> str:
-    """The text of a prompt, which is a string or messages; image parts are ignored."""
-    if isinstance(value, str):
-        return _clipped(value)
-    messages = value if isinstance(value, list) else []
-    contents = [each.get("content") for each in messages if isinstance(each, dict)]
-    parts = [part for each in contents for part in (each if isinstance(each, list) else [each])]
-    texts = [part.get("text") if isinstance(part, dict) else part for part in parts]
-    return _clipped("\n".join(each for each in texts if isinstance(each, str)))
+def turns_of(prompt: object) -> tuple[tuple[str, str], ...]:
+    """Role and text of each turn of a prompt, which is a string or messages."""
+    if isinstance(prompt, str):
+        return (("", storable(prompt)),)
+    turns = []
+    for each in prompt if isinstance(prompt, list) else []:
+        content = each.get("content") if isinstance(each, dict) else None
+        parts = content if isinstance(content, list) else [content]
+        texts = [part.get("text", IMAGE) if isinstance(part, dict) else part for part in parts]
+        text = "\n".join(storable(each) for each in texts if isinstance(each, str))
+        turns += [(storable(str(each.get("role", ""))), text)] if text else []
+    return tuple(turns)
 
 
 def _clipped(value: object) -> str:
@@ -279,7 +296,7 @@ def _clipped(value: object) -> str:
 _NOT_METRICS = frozenset(
     {
         *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
-        *("response", "token_counts", "doc_hash", "input_media", "input", "metadata"),
+        *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
         *("prompt_hash", "target_hash", "filter", "metrics"),
     }
 )

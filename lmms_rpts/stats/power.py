@@ -13,11 +13,7 @@ import math
 
 from lmms_rpts.stats.intervals import t_quantile
 
-POWER = 0.8
-_DISTANCE = 1.959964 + 0.841621  # standard normal quantiles of 0.975 and of POWER
-
-WORST = 0.5
-"""Largest standard deviation of a score in [0, 1]: half of the documents have 0, half have 1."""
+_DISTANCE = 1.959964 + 0.841621  # standard normal quantiles of 0.975 and 0.8
 
 
 def documents_needed(difference: float, deviation: float) -> int:
@@ -35,8 +31,3 @@ def detectable(documents: int, deviation: float) -> float:
 def deviation_of(low: float, high: float, documents: int) -> float:
     """Standard deviation on one document, which the 95% interval of a mean over them implies."""
     return (high - low) / 2 / t_quantile(documents - 1) * math.sqrt(documents)
-
-
-def of_difference(first: float, second: float, correlation: float) -> float:
-    """Standard deviation of a difference, from those of its two sides."""
-    return math.sqrt(first**2 + second**2 - 2 * correlation * first * second)

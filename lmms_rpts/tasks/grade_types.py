@@ -10,8 +10,9 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import JudgeGrade, field_of
+from lmms_rpts.runs.record import JudgeCall, JudgeGrade, field_of
 from lmms_rpts.runs.rounds import NONE, Figure
 from lmms_rpts.runs.run import AnyRun
 
@@ -197,8 +198,9 @@ class ShownGrade:
         counts: whether the score is taken from this grade.
         found: the final answer that this grader found; None if it does not report one.
         reason: the rule that decided, or the kind of mistake.
-        asked: the complete prompt of the judge; empty if unknown.
+        asked: the request to the judge; None if unknown.
         reply: the complete reply of the judge; None without a judge.
+        call: tokens and cost of that request, if recorded.
         error: why there is no grade.
     """
 
@@ -208,13 +210,14 @@ class ShownGrade:
     counts: bool = False
     found: str | None = None
     reason: str = ""
-    asked: str = ""
+    asked: Rebuilt | None = None
     reply: str | None = None
+    call: JudgeCall | None = None
     error: str | None = None
 
 
 def judged_grade(
-    grader: str | None, judged: JudgeGrade, counts: bool, asked: Callable[[], str]
+    grader: str | None, judged: JudgeGrade, counts: bool, asked: Callable[[], Rebuilt | None]
 ) -> ShownGrade:
     """A grade by a judge; ``asked`` returns its prompt, unless the answer was empty."""
     empty = judged.reply is None and judged.error is None
@@ -223,8 +226,9 @@ def judged_grade(
         value=judged.score,
         counts=counts,
         reason="not asked: the answer is empty" if empty else "",
-        asked="" if empty else asked(),
+        asked=None if empty else asked(),
         reply=judged.reply,
+        call=judged.call,
         error=judged.error,
     )
 

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.filters.metrics import THINKING_METRICS as THINKING_METRICS
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.runs.record import field_of
 from lmms_rpts.tasks.grade_types import ShownGrade
@@ -35,18 +36,19 @@ def thinking_grades(record: Any, question: str, answer: str) -> Iterator[ShownGr
                 word="" if verdict is None else words[verdict],
                 asked=_asked(record, name, question, answer),
                 reply=entry.reply,
+                call=entry.call,
                 error=entry.error,
             )
 
 
-def _asked(record: Any, name: str, question: str, answer: str) -> str:
+def _asked(record: Any, name: str, question: str, answer: str) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.filters.thinking import CONCLUSION_SHOWN, tool_passages
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
     thinking = (split_thinking(record.text or "")[1] or "").strip()
     if not thinking:
-        return ""
+        return None
     version = getattr(record, name).prompt_version or record.settings.prompt_version
     fields = {"thinking": tool_passages(thinking).text}
     if name == "consistency":

@@ -24,7 +24,7 @@ from lmms_rpts.base.fields import (
     whole,
 )
 from lmms_rpts.base.schema import FieldError, shown
-from lmms_rpts.runs.rating_file import RatedItem, parse_rating_file
+from lmms_rpts.runs.rating_file import RatedItem, RatingFile, parse_saved
 from lmms_rpts.stats.agreement import reliability_of
 from lmms_rpts.validation.chains import LabelledChain, first_wrong
 
@@ -311,7 +311,7 @@ def rated_chains(rows: Sequence[Fields]) -> tuple[list[LabelledChain], str]:
     scores: dict[tuple[Any, ...], dict[str, float]] = {}
     for row in rows:
         try:
-            file = parse_rating_file(dict(row.value))
+            file = parse_saved(RatingFile, dict(row.value))
         except FieldError as error:
             place, _, wrong = str(error).partition(" ")
             raise RowError(place, wrong) from None

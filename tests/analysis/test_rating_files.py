@@ -99,7 +99,7 @@ def changed(item: dict[str, Any]) -> Any:
     (changed({"premises": ["a", 7]}), r"premises\[1\] should be a string, not 7"),
     (changed({"step": -1}), "step should be a whole number, not -1"),
     (lambda value: value | {"items": value["items"] * 2}, r"items\[2\] is the same step"),
-    (lambda value: value | {"rater": " "}, "rater is blank"),
+    (lambda value: value | {"rater": " "}, "rater should be a non-empty string"),
     (lambda value: value | {"version": 2}, "version is 2; this lmms-rpts reads version 1"),
     (lambda value: value | {"format": "x"}, "format should be"),
     (lambda value: value | {"items": {}}, "items should be a list"),

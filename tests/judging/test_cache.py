@@ -92,7 +92,7 @@ def test_a_second_engine_asks_nothing(tmp_path: Path) -> None:
     with opened(again, tmp_path) as engine:
         second = engine.run(requests)
     assert (len(judge.asked), again.asked, engine.budget.calls) == (len(requests), [], 0)
-    assert second == [replace(each, cached=True, attempts=0, usage=None) for each in first]
+    assert second == [replace(each, cached=True, attempts=0) for each in first]
     assert {path.name for path in tmp_path.iterdir()} == {cache.FILE}, "closing leaves one file"
 
 
@@ -445,7 +445,7 @@ def test_a_reservation_ends_with_the_answer_or_without(tmp_path: Path) -> None:
         assert [second.reserve("a"), first.reserve("a")] == [True, False]
         second.store("a", "test", question("q"), "Score: 0.5", None)
         assert not first.is_pending("a")
-        assert first.find("a") == "Score: 0.5"
+        assert first.find("a") == Reply("Score: 0.5")
 
 
 def test_reservations_of_the_dead_end(tmp_path: Path) -> None:

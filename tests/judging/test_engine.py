@@ -81,7 +81,7 @@ def test_duplicates_are_asked_once_and_marked() -> None:
     with opened(judge) as engine:
         verdicts = engine.run([question(f"question {number % 3}") for number in range(12)])
         later = engine.run(questions(4))
-    first, same = (False, 1, Usage(10, 5), False), (True, 0, None, True)
+    first, same = (False, 1, Usage(10, 5), False), (True, 0, Usage(10, 5), True)
     for found, expected in ((verdicts, [first] * 3 + [same] * 9), (later, [same] * 3 + [first])):
         told = [(each.cached, each.attempts, each.usage, each.identical) for each in found]
         assert told == expected

@@ -419,7 +419,7 @@ MESSAGES = [
     ({"input": "a prompt", "doc": {"question": "Which?"}}, "Which?", ()),
     ({"input": "a prompt", "doc": {"question": 7}}, "a prompt", ()),
     ({"input": {"until": []}, "target": None}, "", ()),
-    ({"input": MESSAGES}, "Be brief.\nWhich?", ()),
+    ({"input": MESSAGES}, "Be brief.\nWhich?\n[image]", ()),
 )
 def test_what_a_record_does_not_hold_comes_from_the_samples(
     tmp_path: Path, logged: Mapping[str, Any], text: str, gold: tuple[str, ...]

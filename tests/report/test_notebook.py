@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import re
+import shutil
 from dataclasses import replace
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,8 +12,10 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis import compare_runs, read_runs, summarize
+import lmms_rpts as lr
+from lmms_rpts.analysis import by_step, compare_runs, gate, read_runs, summarize
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree
+from lmms_rpts.tasks.all_runs import Runs
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
@@ -51,12 +54,17 @@ def objects(folder: Path) -> dict[str, Any]:
     one = replace(one, label=HOSTILE, model=HOSTILE)
     (rome,) = read_runs([folder / "rome"])
     rome = replace(rome, label=HOSTILE, model=HOSTILE)
+    comparison = compare_runs(one, other, resamples=50, permutations=50)
     return {
         "run": one,
         "record": one.responses[0],
         "tree": one.responses[0].tree(),
         "summary": summarize([one, other]),
-        "comparison": compare_runs(one, other, resamples=50, permutations=50),
+        "comparison": comparison,
+        "comparison of labels": replace(comparison, label_b=HOSTILE),
+        "gate": gate(comparison, "rpts < 0 and n > 0"),
+        "steps": by_step([replace(one, label=f"{HOSTILE} step-{at}") for at in (1, 2)], ["rpts"]),
+        "runs": Runs([one, rome]),
         "rome run": rome,
         "rome record": rome.responses[0],
         "rome summary": summarize([rome]),
@@ -111,6 +119,9 @@ def test_what_is_shown(shown: dict[str, Any]) -> None:
     assert re.search(r"<th[^>]*>difference</th>", html["comparison"])
     assert "ROME of geo" in html["rome run"]
     assert "ROME of geo" in html["rome summary"]
+    assert html["runs"] == html["run"] + html["rome run"]
+    assert re.search(r"&lt;img[^<]* step-2</td><td[^>]*>2</td><td[^>]*>0\.568", html["steps"])
+    assert html["gate"].startswith("<p>undecided: rpts &lt; 0 and n &gt; 0; rpts is [")
 
 
 def test_saved_runs_and_empty_ones() -> None:
@@ -129,3 +140,22 @@ def test_a_long_chain_stays_short() -> None:
     tree = build_tree(ReasoningChain(tuple(steps), "en"), 1, 0)
     assert repr(tree) == "<ReasoningTree: 5001 steps, height 5001>"
     assert len(tree._repr_html_()) < 30_000
+
+
+def test_the_page_on_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its blocks, one after the other, on saved runs; that of the scorer needs data and a judge."""
+    names = {"main": "careful", "branch": "lucky", "checkpoint-500": "lucky"}
+    for name, saved in (names | {"checkpoint-1000": "careful"}).items():
+        shutil.copytree(SAVED / saved, tmp_path / "results" / name)
+    monkeypatch.chdir(tmp_path)
+    page = (Path(__file__).parents[2] / "docs" / "python.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
+    known: dict[str, Any] = {}
+    for block in blocks:
+        if "Scorer" not in block:
+            exec(block, known)
+    assert len(blocks) == 5
+    assert len(known["runs"]) == 4
+    known["test_the_branch_is_no_worse"]()
+    assert {*re.findall(r"lr\.(\w+)", page)} <= {*dir(lr)}
+    assert not hasattr(lr, "read_run")

@@ -6,20 +6,19 @@ import numpy as np
 import pytest
 
 from lmms_rpts.stats.intervals import Floats, estimate_mean, t_quantile
-from lmms_rpts.stats.power import deviation_of, documents_needed, of_difference
+from lmms_rpts.stats.power import detectable, deviation_of, documents_needed
 
 EXPERIMENTS = 4000
 
 
 def test_by_hand() -> None:
     # (1.960 + 0.842)^2 = 7.849; 7.849 * 0.5 / 0.05^2 = 1569.8
-    assert documents_needed(0.05, of_difference(0.5, 0.5, 0.0)) == 1570
-    assert documents_needed(-0.05, of_difference(0.5, 0.5, 0.5)) == 785
-    assert (
-        documents_needed(0.1, of_difference(0.3, 0.4, 0.25)) == 150
-    )  # 7.849 * 0.19 / 0.01 = 149.1
+    assert documents_needed(0.05, 0.5**0.5) == 1570
+    assert documents_needed(-0.05, 0.5) == 785
+    assert documents_needed(0.1, 0.19**0.5) == 150  # 149.1
     assert documents_needed(0.0, 0.5) == 0
     assert documents_needed(1.0, 0.0) == 2
+    assert detectable(1570, 0.5**0.5) == pytest.approx(0.05, abs=1e-5)
 
 
 def answers(generator: np.random.Generator, shape: tuple[int, ...]) -> tuple[Floats, Floats]:

@@ -64,9 +64,13 @@ class Run:
 
 
 def read_record(sample: Mapping[str, Any]) -> Any:
-    """The scored JSON of one sample."""
+    """The scored JSON of one sample, without the marks of cached replies."""
+
+    def read(text: str) -> Any:
+        return json.loads(text, object_hook=lambda each: (each.pop("cached", None), each)[1])
+
     found = sample["filtered_resps"]
-    return json.loads(found) if isinstance(found, str) else [json.loads(each) for each in found]
+    return read(found) if isinstance(found, str) else [read(each) for each in found]
 
 
 def run_lmms_eval(

@@ -42,11 +42,13 @@ def execute(folder: Path) -> Any:
 
 
 def outputs(notebook: Any) -> list[str]:
-    """The printed text of each cell."""
-    return [
-        "".join("".join(each.get("text", "")) for each in cell.get("outputs", []))
-        for cell in notebook.cells
-    ]
+    """What each cell prints or shows."""
+    return ["".join(map(_shown, cell.get("outputs", []))) for cell in notebook.cells]
+
+
+def _shown(output: Any) -> str:
+    shown = output["data"] if "data" in output else {"text/plain": output.get("text", "")}
+    return "".join(shown.get("text/html", shown["text/plain"]))
 
 
 if __name__ == "__main__":

@@ -15,14 +15,14 @@ from itertools import chain, product
 from pathlib import Path
 from typing import Any
 
-from jinja2 import FileSystemLoader, StrictUndefined, meta
+from jinja2 import FileSystemLoader, StrictUndefined, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.base.escaping import did_you_mean, storable
-from lmms_rpts.base.settings import ScoringMode
+from lmms_rpts.base.settings import ScoringMode, load_settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
-from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser
+from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser, Rebuilt
 
 # Maximum length of a fenced text in characters; the middle of a longer one is left out.
 LONGEST_FENCED = 16_000
@@ -258,22 +258,24 @@ class Prompts:
         return None
 
 
-def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> str:
-    """The system and user message of a prompt with these fields, from the fields of a record.
-
-    Empty if the judge was asked with another version of the prompts, which includes custom prompts
-    (setting ``prompts``), or if there is no such prompt.
-    """
-    prompts = _built_in()
-    if name not in request_kinds() or version != prompts.version(name):
-        return ""
+def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
+    """A request with these fields, from the fields of a record; None if there is no such prompt."""
+    if name not in request_kinds():
+        return None
+    prompts = prompts_of(version, name)
     try:
-        messages = prompts.render(name, language, **fields)
-    except ValueError:  # no template in this language
-        return ""
-    return "\n\n".join(str(each["content"]) for each in messages)
+        system, user = (each["content"] for each in prompts.render(name, language, **fields))
+    except (ValueError, UndefinedError):  # no template in this language, or with other fields
+        return None
+    return Rebuilt(system, user, prompts.version(name) == version)
 
 
-@cache
-def _built_in() -> Prompts:
-    return Prompts()
+def prompts_of(version: str, kind: str, scoring: ScoringMode = "text") -> Prompts:
+    """The prompts of a version: of this package, or of the setting ``prompts``; else the latter."""
+    built_in = _prompts(None, scoring)
+    if built_in.version(kind) == version:
+        return built_in
+    return _prompts(load_settings().prompts, scoring)
+
+
+_prompts = cache(Prompts)

@@ -11,7 +11,7 @@ report.condition = (() => {
   const short = (text, most = 40) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
 
   function compare(a, sign, b) {
-    if (a === null || a === undefined || b === null || b === undefined) return false;
+    if (![a, b].every((each) => ["number", "string", "boolean"].includes(typeof each))) return false; // missing
     const texts = [a, b].map((each) => typeof each === "string");
     if (sign === "contains") return texts[0] && texts[1] && a.toLowerCase().includes(b.toLowerCase());
     if (texts[0] !== texts[1]) return sign === "!=";

@@ -12,7 +12,7 @@
   // The answers by kind of question: scores, or labels.
   const labels = ["guided", "adversarial", "independent"];
   const answersOf = (kind) => (kind === "relation" ? labels : scores);
-  const largest = 100e6, longestComment = 5000, mostUndone = 1000;
+  const longestComment = 5000, mostUndone = 1000;
   const storageKey = `lmms-rpts-ratings-${data.sample}`;
 
   const items = data.responses.flatMap((response, at) => response.steps.flatMap((step, number) =>
@@ -319,27 +319,19 @@
         comment, ...(skipped ? { skipped } : {}),
       };
     });
-    return { format: data.format, version: data.version, rater, sample: data.sample, created: new Date().toISOString(), items: entries };
+    return { format: data.format, version: data.version, rater, sample: data.sample, items: entries };
   }
   function save() {
     const rater = found("rater").value.trim();
     if (!rater) { found("rater").focus(); say("Enter your name first. It distinguishes your scores from those of other raters.", true); return; }
     if (!ratings.size) { say("Nothing is rated yet.", true); return; }
-    const name = `ratings-${rater.replace(/[^\p{L}\p{N}]+/gu, "-").replace(/^-+|-+$/g, "") || "rater"}.json`;
-    const content = new Blob([JSON.stringify(saved(rater), null, 1), "\n"], { type: "application/json" });
-    const link = element("a", { download: name });
-    link.href = URL.createObjectURL(content);
-    link.click();
-    setTimeout(() => URL.revokeObjectURL(link.href), 60000);
+    const name = files.save("ratings", rater, saved(rater));
     filed = true;
     keep();
     showState();
     say(`Saved as ${name}.`);
   }
-  function read(text) {
-    const value = JSON.parse(text);
-    if (value === null || typeof value !== "object" || value.format !== data.format) throw new Error("it contains no ratings");
-    if (value.version !== data.version) throw new Error("another version of lmms-rpts wrote it");
+  function read(value) {
     if (value.sample !== data.sample) throw new Error("it belongs to another sample than this page");
     if (typeof value.rater !== "string" || !value.rater.trim() || value.rater.length > 200) throw new Error("the rater's name is missing");
     if (!Array.isArray(value.items) || value.items.length > items.length) throw new Error("its items do not fit this page");
@@ -357,13 +349,7 @@
   }
   async function load(file) {
     let taken;
-    try {
-      if (file.size > largest) throw new Error("it is larger than 100 MB");
-      taken = read(await file.text());
-    } catch (error) {
-      say(`${file.name} cannot be loaded: ${error instanceof SyntaxError ? "it is not valid JSON" : error.message}.`, true);
-      return;
-    }
+    try { taken = await files.load(file, data, "ratings", read); } catch (error) { say(error.message, true); return; }
     if (ratings.size && !confirm(`Replace the ratings on this page with the ${taken.loaded.size} ${unit}s of ${file.name} (${taken.rater})?`)) return;
     remember(everything());
     ratings = taken.loaded;

@@ -1,4 +1,4 @@
-// Indents raw records when they are opened, and adds a button that copies them.
+// Raw records, and exact prompts and requests: prepared when they are opened, with a button that copies them.
 (() => {
   const { element } = report;
   // Works on the text itself: numbers stay as they were written.
@@ -13,27 +13,36 @@
       return found[0] === "," ? "," + line() : ": ";
     });
   }
-  async function copy(pre) {
-    try { await navigator.clipboard.writeText(pre.textContent); return true; } catch { /* not allowed: by selection */ }
+  async function copy(text, place) {
+    try { await navigator.clipboard.writeText(text); return true; } catch { /* not allowed: by selection */ }
     const range = document.createRange(), selected = getSelection();
-    range.selectNodeContents(pre);
+    range.selectNodeContents(place);
     selected.removeAllRanges();
     selected.addRange(range);
     const done = document.execCommand("copy");
     selected.removeAllRanges();
     return done;
   }
-  // The event does not bubble, so it is caught in the capture phase.
-  document.addEventListener("toggle", (event) => {
-    const details = event.target;
-    if (!details.matches || !details.matches(".record")) return;
-    const pre = details.open && details.querySelector("pre.raw");
-    if (!pre || details.querySelector("button")) return;
-    pre.textContent = indented(pre.textContent);
+  function tools(place, text) {
     const said = element("span", { className: "faint" });
     said.setAttribute("role", "status");
     const button = element("button", { type: "button", textContent: "Copy" });
-    button.addEventListener("click", async () => { said.textContent = (await copy(pre)) ? "Copied" : "Copying is not allowed here"; });
-    pre.before(element("p", { className: "record-tools" }, button, " ", said));
+    button.addEventListener("click", async () => { said.textContent = (await copy(text(), place)) ? "Copied" : "Copying is not allowed here"; });
+    return element("p", { className: "record-tools" }, button, " ", said);
+  }
+  // The event does not bubble, so it is caught in the capture phase.
+  document.addEventListener("toggle", (event) => {
+    const details = event.target;
+    if (!details.matches || !details.open) return;
+    const raw = details.matches(".record:not(:has(button))") && details.querySelector("pre.raw");
+    if (raw) {
+      raw.textContent = indented(raw.textContent);
+      raw.before(tools(raw, () => raw.textContent));
+    }
+    for (const place of details.querySelectorAll(":scope .exact")) {
+      if (place.closest("details") !== details || place.matches(":has(+ .record-tools)")) continue;
+      for (const each of place.querySelectorAll(".once")) each.replaceWith(document.querySelector(each.firstChild.hash).nextElementSibling.cloneNode(true));
+      place.after(tools(place, () => Array.from(place.querySelectorAll("pre"), (each) => each.textContent).join("\n\n")));
+    }
   }, true);
 })();

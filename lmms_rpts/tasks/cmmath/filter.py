@@ -26,7 +26,7 @@ from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import JudgeGrade
+from lmms_rpts.runs.record import JudgeCall, JudgeGrade
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import readable
@@ -135,7 +135,12 @@ class CmmathGradeFilter(GradingFilter):
                     answer=given.answer,
                 )
                 kind: Any = None if verdict.error else verdict.value
-                mistake = MistakeEntry(kind=kind, reply=verdict.text, error=verdict.error)
+                mistake = MistakeEntry(
+                    kind=kind,
+                    reply=verdict.text,
+                    error=verdict.error,
+                    call=JudgeCall.of(verdict, asked=True),
+                )
         return judged, mistake
 
     def fields(

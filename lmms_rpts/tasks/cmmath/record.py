@@ -13,9 +13,10 @@ from pydantic import Field
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import Asked, JudgeGrade, Record, field_of, is_none
+from lmms_rpts.runs.record import Asked, Called, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import NONE, Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.stats.instability import Answer
@@ -73,7 +74,7 @@ class CmmathGrades(Model):
     judge: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
-class MistakeEntry(Model):
+class MistakeEntry(Called):
     """The kind of mistake in a wrong answer."""
 
     kind: Mistake | None = Field(description="kind of mistake; null if the judge failed")
@@ -405,12 +406,14 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
             grader=f"kind of mistake ({name})",
             value=None,
             word=mistake.kind or "",
+            asked=mistake.call and Rebuilt(*mistake.call.asked),
             reply=mistake.reply,
+            call=mistake.call,
             error=mistake.error,
         )
 
 
-def _asked(record: CmmathRecord) -> str:
+def _asked(record: CmmathRecord) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 

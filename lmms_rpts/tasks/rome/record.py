@@ -12,6 +12,7 @@ from pydantic import Field, PlainSerializer, PlainValidator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, Text, wrong
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
@@ -231,7 +232,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     yield from thinking_grades(record, record.instance.question, record.answer)
 
 
-def _prompt(record: RomeRecord, name: str, **fields: str) -> str:
+def _prompt(record: RomeRecord, name: str, **fields: str) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
     from lmms_rpts.judging.prompts import rebuilt_prompt
 
