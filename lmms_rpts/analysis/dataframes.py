@@ -10,9 +10,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.differences import differences_of, in_order
@@ -32,6 +30,9 @@ from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST = 2**63 - 1
 """Largest integer in a column; a step may be used more often."""
@@ -134,6 +135,8 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     runs. A document's value is the mean over its responses, NaN if there is none; the means of the
     columns of one run are the numbers in lmms-eval's table.
     """
+    import pandas as pd
+
     first = 1 if isinstance(runs, RunOf) else 0
     names = ["run", "task", "doc_id"][first:]
     frames = []
@@ -231,6 +234,8 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
 
     Lone surrogates, which cannot be encoded, are replaced.
     """
+    import pandas as pd
+
     clean = [
         {name: storable(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
         for row in rows
@@ -406,6 +411,8 @@ def read_frame(path: str | Path) -> pd.DataFrame:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     frame = pd.read_parquet(path, engine="pyarrow")
     columns: pd.DataFrame = frame.astype(_types(frame.columns))
     return columns
@@ -442,6 +449,8 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     header = pd.read_csv(path, encoding="utf-8-sig", nrows=0).columns
     frame = pd.read_csv(
         path,

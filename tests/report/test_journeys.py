@@ -150,7 +150,7 @@ def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> Non
     expect_listed(page, *ORDER)
     # Numbers, legends and how the runs were made.
     names = ["2 right, RPTS ≥ 0.5", "2 right for the wrong reason", "2 wrong, RPTS ≥ 0.5"]
-    card = page.get_by_role("region", name="Summary of m-b")
+    card = page.get_by_role("region", name="Summary of m-b", exact=True)
     bars = card.locator(".outcome-bar span")
     assert [each.get_attribute("title") for each in bars.all()] == names
     expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
@@ -158,7 +158,7 @@ def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> Non
     assert groups == ["as in the paper", "guarded", "diagnostics of the chains"]
     steps = page.get_by_role("row").filter(has=page.get_by_text("steps", exact=True))
     assert steps.locator("svg").count() == 0, "counts have no bar"
-    expect(page.locator("table.metadata")).to_contain_text("pretrained=lab/m-a, api_key=***")
+    expect(page.locator("table.metadata").first).to_contain_text("pretrained=lab/m-a, api_key=***")
     assert SECRET not in report.read_text("utf-8")
     heads = [each for each in page.locator("h2:visible").all_inner_texts() if each[0] in "IJR"]
     assert heads[:3] == ["Instances", "Judge settings", "Run metadata"]
@@ -219,7 +219,7 @@ def test_opening_instances_and_the_history(opened: Opened) -> None:
     article = page.locator("article.open")
     expect(page.locator("article.instance:visible")).to_have_count(1)
     expect(page.locator("#overview")).to_be_hidden()
-    expect(page.locator("table.metadata")).to_be_hidden()
+    expect(page.locator("table.metadata").first).to_be_hidden()
     expect_title(page, "q5")
     expect(article.locator("h1")).to_be_focused()
     expect(article.locator(".place")).to_have_text("1 of 2")
