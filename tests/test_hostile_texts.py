@@ -20,6 +20,7 @@ from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging.parsers import parse_score, parse_yes_no
 from lmms_rpts.judging.prompts import neutralise
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
+from lmms_rpts.report import markup
 from lmms_rpts.tasks.cmmath.data import form_of
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
@@ -85,6 +86,14 @@ def grade_reform(text: str) -> None:
         outputs_of(outputs)
 
 
+def show_markup(text: str) -> None:
+    markup._formula.cache_clear()
+    for shown in (f"\\({text}\\)", text):
+        markup.rich(shown, block=True)
+        markup.rich(shown)
+        markup.in_line(shown)
+
+
 PARSERS: dict[str, Callable[[str], object]] = {
     "response": read_response,
     "chain": lambda text: parse_chain(f"{text} -> {text}"),
@@ -93,6 +102,7 @@ PARSERS: dict[str, Callable[[str], object]] = {
     "maths": grade_maths,
     "ROME": grade_rome,
     "ReForm-Eval": grade_reform,
+    "markup": show_markup,
 }
 # What some parser looks for.
 PIECES = (
@@ -155,6 +165,9 @@ PIECES = (
     *("red panda\n\n", "分数", "score ", "8/10 ", "０．８", "key=", "://", "key='", KEY[:7]),
     *("<|", "<|a", "[", "\u200b", "<<<\n", "《", ";/[", "one two ", "A.", "\\underline{", "(1) "),
     *("\nUser", "',", "'a', "),
+    *("$x$", "$x ", "$$x", "x$$", "\\(", "\\(x\\)", "\\]", "\\begin{a}", "\\begin{a}x\\end{a}"),
+    *("|a", "|a|b|\n|-|-|\n", "|-", "```\n", "``", "*a", "**a ", "*a **b ", "a*", "  - a\n"),
+    *("\\frac{1}{", "\\sideset{}{}{", "\\def\\a{\\a\\a}", "\\left(", "^{", "&", "\\sqrt"),
 )
 FRAMES = ("{}", "答案：{}", "Final answer: {}xy", "Conclusion 0: from Image 0, {}\nagree", "1. {}!")
 FRAMES += ("<think>Image 0.</think>{}", "Score: {}", "\\boxed{{{}")

@@ -108,6 +108,7 @@ def test_bars_warnings_and_errors_are_in_the_status_and_keys_are_not(
     assert statuses(tmp_path / "new") == []
 
 
+@pytest.mark.filterwarnings("error")  # of an exception in the thread
 def test_a_folder_that_cannot_be_written_does_not_matter(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with followed(tmp_path / "file" / "out", "", "", ""):

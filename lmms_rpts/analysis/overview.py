@@ -1,11 +1,11 @@
-"""Overview of a run: metrics with intervals, outcomes, first errors, breakdowns."""
+"""Overview of a run: metrics with intervals, outcomes, first errors."""
 
 from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Literal, get_args
+from typing import Literal
 
 from lmms_rpts.filters.metrics import is_sound
 from lmms_rpts.filters.record import RptsRecord
@@ -16,24 +16,6 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
-
-Dimension = Literal["task", "language", "relation", "ability"]
-DIMENSIONS: tuple[Dimension, ...] = get_args(Dimension)
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The documents of a run that share a property, for example an ability.
-
-    Attributes:
-        name: the property; None if the data do not give it.
-        n: number of documents.
-    """
-
-    name: str | None
-    n: int
-    rpts: Figure
-    accuracy: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +30,6 @@ class Overview:
             without a wrong step are not counted.
         unbroken: scored responses that have steps, none of them wrong.
         stepless: scored responses without a readable step.
-        breakdowns: by dimension; a dimension in which all documents are alike is left out.
     """
 
     documents: int
@@ -57,7 +38,6 @@ class Overview:
     origins: Mapping[tuple[int, Modality], int]
     unbroken: int
     stepless: int
-    breakdowns: Mapping[Dimension, tuple[Group, ...]]
 
 
 def outcome(response: RptsRecord) -> Outcome:
@@ -73,13 +53,7 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    values = {
-        each: {name for record in run.responses for name in GRADING.breakdowns[each](record)}
-        for each in DIMENSIONS
-    }
-    divided = [each for each in DIMENSIONS if len(values[each]) > 1]
-    summary = summarize_grades(GRADING, [run], divided)
-    (figures,) = summary.models
+    (figures,) = summarize_grades(GRADING, [run]).models
     return Overview(
         documents=figures.questions,
         metrics=figures.metrics,
@@ -91,14 +65,4 @@ def overview_of(run: Run) -> Overview:
         ),
         unbroken=sum(each.first_error is None and bool(each.steps) for each in scored),
         stepless=sum(not each.steps for each in scored),
-        breakdowns={
-            dimension: tuple(
-                Group(each.value, of.questions, of.metrics["rpts"], of.metrics["accuracy"])
-                for table in summary.tables
-                if table.by == dimension
-                for each in table.groups
-                for of in each.models
-            )
-            for dimension in divided
-        },
     )

@@ -11,7 +11,7 @@ from itertools import chain, islice
 from typing import Any
 
 from lmms_rpts.analysis.differences import differing_in
-from lmms_rpts.analysis.overview import DIMENSIONS, outcome, overview_of
+from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
@@ -19,13 +19,12 @@ from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.draws import Against, compare_prompts, first_difference
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
-from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.graded import run_warnings, summarize_grades
+from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.published import Beside
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
@@ -169,10 +168,15 @@ class View:
         entries: the questions that are shown, by urgency.
         total: the number of all questions.
         outcomes: for each run, the number of answers by outcome.
-        filters: the values of each breakdown that the shown questions have.
+        tagged: the values of each breakdown that the shown questions have.
+        filters: those that a reader can choose from.
         flips: for each run, the number of questions with several draws (``of``), and of those in
             which draws differ from the first one, by ``DIFFERING``.
         summary: the numbers, with tables of the breakdowns that divide the questions.
+        figures: the numbers of each run, for each of its tasks that is summarized separately.
+        agreement: how often the first run and another one, by its index, had these two outcomes.
+        warnings: why numbers are not comparable or incomplete.
+        metadata: how each run was made according to its results file.
         beside: published figures beside the runs; None: not wanted, or there are none.
     """
 
@@ -203,21 +207,32 @@ class View:
                 cases[asked][1].append((at, record))
         self.total = len(cases)
         self.flips: list[Counter[str]] = [Counter() for _ in runs]
+        self.agreement: Counter[tuple[int, str, str]] = Counter()
         for _, answers in cases.values():
-            for count, records in zip(self.flips, self._by_run(answers), strict=True):
+            by_run = self._by_run(answers)
+            for count, records in zip(self.flips, by_run, strict=True):
                 if flips := self._flips(records):
                     count.update({"of", *chain.from_iterable(flips.values())})
+            one, *others = (min(map(self._rank, each)) if each else () for each in by_run)
+            self.agreement.update(
+                (at, self._urgency[int(one[0])], self._urgency[int(other[0])])
+                for at, other in enumerate(others, start=1)
+                if one and other
+            )
         chosen = self._choose(cases.values(), limit)
         self._logged = self._read_logged(chosen)
         self.entries = [self._entry(*case) for case in chosen]
         self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
-        tagged = {
+        self.tagged = {
             name: {value for entry in self.entries for value in entry.tags.get(name, ())}
             for name in self._breakdowns()
         }
         self.filters = {
-            name: sorted(each) for name, each in tagged.items() if 1 < len(each) <= _MOST_VALUES
+            name: sorted(each)
+            for name, each in self.tagged.items()
+            if 1 < len(each) <= _MOST_VALUES
         }
+        self.metadata = [metadata_of(run.results) for run in runs]
         self._summarize()
 
     def _summarize(self) -> None:
@@ -233,6 +248,8 @@ class View:
             and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
         ]
         self.summary = summarize_grades(grading, self.runs, tables)
+        self.figures = [summarize_grades(grading, [run]).models for run in self.runs]
+        self.warnings = [*self.summary.warnings]
 
     def outcome(self, record: Any) -> str:
         """How an answer was graded."""
@@ -401,9 +418,7 @@ class RptsView(View):
 
     Attributes:
         overviews: the numbers of each run.
-        warnings: why numbers are not comparable or incomplete.
         validity: error rates of the runs' judges; empty if no file is set.
-        metadata: how each run was made according to its results file.
     """
 
     _urgency = URGENCY
@@ -417,12 +432,9 @@ class RptsView(View):
     ) -> None:
         super().__init__(None, GRADING, runs, None, set() if given is None else given)
         self.overviews = [overview_of(run) for run in runs]
-        self.warnings = [*_warnings(runs, self.entries)]
+        self.warnings[:0] = _judge_warnings(runs)
+        self.warnings += _data_warnings(self.entries)
         self.validity = validity_notes(runs, validity)
-        self.metadata = [metadata_of(run.results) for run in runs]
-
-    def _summarize(self) -> None:
-        """The overviews hold the numbers."""
 
     def outcome(self, record: RptsRecord) -> str:
         """Whether answer and reasoning are right."""
@@ -433,9 +445,6 @@ class RptsView(View):
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         return question.images
-
-    def _breakdowns(self) -> Mapping[str, Any]:
-        return {name: self.grading.breakdowns[name] for name in DIMENSIONS}
 
 
 def _key(record: Any) -> tuple[str, int, str]:
@@ -469,7 +478,7 @@ def _make_anchor(instance: Any, given: set[str]) -> str:
     return name
 
 
-def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
+def _judge_warnings(runs: Sequence[Run]) -> Iterable[str]:
     settings = {scoring for run in runs for scoring in run.scorings}
     for judge in sorted({each.judge for each in settings if not each.comparable}):
         lexical = ", and lexical detects wrong steps about as well as chance"
@@ -480,7 +489,9 @@ def _warnings(runs: Sequence[Run], entries: Sequence[Entry]) -> Iterable[str]:
                 f"The judge “{judge}” is for testing only: its scores are not comparable with "
                 f"those of other judges{lexical if 'lexical' in judge.split('+') else ''}."
             )
-    yield from run_warnings(GRADING, runs, {"": runs}, {"": rounds_of(runs)})
+
+
+def _data_warnings(entries: Sequence[Entry]) -> Iterable[str]:
     changed = sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     for entry in entries:
         # The number of a document is another one in a run that is expanded.

@@ -3,28 +3,36 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
+from markupsafe import Markup
+
 from lmms_rpts.analysis import differences
 from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.analysis.validity import EXPLAINED
-from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval
+from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
+from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import step_requests
+from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
+from lmms_rpts.report.markup import in_line, rich
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
 from lmms_rpts.runs.record import spent_on
+from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
@@ -38,6 +46,8 @@ _MOST = {"options": 100, "gold": 20, "rows": 200}
 _LABEL_LENGTH, _LABEL_HEIGHT = 20, 14
 # Left edge, width, upper edge and height of the chart of RPTS against accuracy, in pixels.
 SCATTER = (50, 236, 12, 166)
+
+_SHARE = re.compile(r"([01]\.\d+)(?: \[([\d.]+), ([\d.]+)\])?(?: ± [\d.]+)?")
 
 # Maximum number of characters of a text of a graded answer.
 LONGEST = 50_000
@@ -93,9 +103,10 @@ def render(
         for view in views
     )
     drawn = any(any(view.flips) for view in views)
-    styles = (*STYLES, *["graded.css"] * graded, *["draws.css"] * drawn)
+    styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.
-    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:]))
+    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
+    frame.environment.filters["in_line"] = in_line
     frame.environment.globals.update(
         _names(),
         once=once,
@@ -108,7 +119,6 @@ def render(
     for view in views:
         own = {view.name: view.benchmark.title} if view.benchmark else {}
         places |= own or {"overview": "Overview", "instances": "Instances"}
-    overviews = [_overview(view, None if at else title) for at, view in enumerate(views)]
     page = frame.page(
         title=title,
         body="",
@@ -119,8 +129,8 @@ def render(
     # No text can contain this mark: all texts are escaped.
     before, mark, after = page.partition(_MAIN)
     yield before + mark
-    for template, fields in overviews:
-        yield frame.body(template, **fields)
+    for at, view in enumerate(views):
+        yield frame.body("overview.jinja", view=view, title="" if at else title)
     for view in views:
         anchors = ["", *(entry.anchor for entry in view.entries), ""]
         for at, entry in enumerate(view.entries):
@@ -167,7 +177,7 @@ def _names() -> dict[str, Any]:
         "requests_about": step_requests,
         "rewriting": rewriting_request,
         "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
-        "spent_on": spent_on,
+        "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,
         "label_length": _LABEL_LENGTH,
@@ -187,36 +197,43 @@ def _names() -> dict[str, Any]:
         "corrected_explained": EXPLAINED,
         "grade_words": _grade_words,
         "bounded": bounded,
+        "rich": _rich,
         "parts_of": _parts_of,
-        "sheets_of": summary_sheets,
+        "headline": _headline,
+        "sheets_of": _sheets,
+        "bar_of": _bar_of,
+        "run_of": lambda view, cells: next(
+            (at for at, run in enumerate(view.runs) if shorten(run.label, 40) in cells), 0
+        ),
         "explanation": explanation,
         "cell_parts": cell_parts,
     }
 
 
-def _overview(view: View, title: str | None) -> tuple[str, dict[str, Any]]:
-    """The template of a view's overview and its fields; the first has the title of the page."""
-    several_tasks = len({entry.task for entry in view.entries}) > 1
-    fields: dict[str, Any] = {"view": view, "title": title, "several_tasks": several_tasks}
-    if not isinstance(view, RptsView):
-        return "graded_overview.jinja", fields
-    kinds_given = any(each.tags.keys() & {"ability", "relation"} for each in view.entries)
-    breakdowns = _breakdowns(view.overviews)
-    return "overview.jinja", {**fields, "breakdowns": breakdowns, "kinds_given": kinds_given}
+def _headline(view: View) -> Mapping[str, str]:
+    """The metrics of the cards with their words: of graded answers, those of the first columns."""
+    if not view.name:
+        return terms()["HEADLINE_WORDS"]
+    there = view.grading.known_in(view.summary.models)
+    shown = [name for name in view.grading.columns if name in there] or there
+    return {name: view.grading.metrics[name].title for name in map(str, shown[:4])}
 
 
-def _breakdowns(overviews: Sequence[Overview]) -> dict[str, list[tuple[str | None, list[Any]]]]:
-    """The values of each dimension, each with the group of each run."""
-    found: dict[str, dict[str | None, list[Any]]] = {}
-    for at, overview in enumerate(overviews):
-        for dimension, groups in overview.breakdowns.items():
-            for group in groups:
-                own = found.setdefault(dimension, {})
-                own.setdefault(group.name, [None] * len(overviews))[at] = group
-    return {
-        dimension: sorted(rows.items(), key=lambda row: (row[0] is None, row[0] or ""))
-        for dimension, rows in found.items()
-    }
+def _sheets(view: View) -> Sequence[Sheet]:
+    """The tables of a view; of RPTS runs, what the cards have about all documents is left out."""
+    if view.name:
+        return summary_sheets(view.summary)
+    sheets = summary_sheets(view.summary, ("n", "rpts", "accuracy"))
+    return sheets[len(view.summary.tables[0].groups) < 2 :]
+
+
+def _bar_of(cell: str) -> Figure | None:
+    """The figure of a cell of a table, ``0.667 [0.35, 0.88]``, if it is a share."""
+    found = _SHARE.fullmatch(cell)
+    if not found:
+        return None
+    value, low, high = (None if each is None else float(each) for each in found.groups())
+    return Figure(value, None, low, high)
 
 
 def label_heights(overviews: Sequence[Overview], labels: Iterable[str]) -> list[float]:
@@ -274,9 +291,9 @@ def _tenths(responses: Iterable[RptsRecord], correct: bool) -> list[int]:
     return counts
 
 
-def _heat(count: int, seen: Overview) -> int:
+def _heat(count: int, counts: Iterable[int]) -> int:
     """The class of a count, from 0 to 4, relative to the largest count."""
-    most = max(seen.origins.values(), default=0)
+    most = max(counts, default=0)
     return -(-4 * count // most) if most else 0
 
 
@@ -328,9 +345,11 @@ def _words_by_run(view: View, entry: Entry) -> str:
 def _facts_of(view: View) -> dict[str, Any]:
     from lmms_rpts.analysis.dataframes import cells_of
 
+    cost = cost_function()
+
     def cells(answer: Answer) -> dict[str, Any]:
         run = view.runs[answer.run]
-        return {"model": run.model, **cells_of(run, answer.record, view.grading)}
+        return {"model": run.model, **cells_of(run, answer.record, view.grading, cost)}
 
     return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
 
@@ -388,6 +407,11 @@ def bounded(text: str, longest: int = LONGEST) -> str:
     half = longest // 2
     left_out = len(text) - 2 * half
     return f"{text[:half]}\n\n[… {left_out:,} characters left out …]\n\n{text[-half:]}"
+
+
+def _rich(text: str, longest: int = LONGEST, block: bool = False) -> Markup:
+    """A bounded text with its formulas and other markup."""
+    return rich(bounded(text, longest), block=block)
 
 
 def _grade_words(grade: ShownGrade, scale: str) -> tuple[str, str]:

@@ -19,6 +19,7 @@ from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
+from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.wrapping import clean, width_of, wrap
 
 # Font size, line height, and space at the sides of a box, in pixels.
@@ -118,7 +119,7 @@ class TreePicture:
         self._flags = [
             [_FIRST] * (at == first) + [_RESTATES] * (at in idle) for at in range(self.steps)
         ]
-        self._texts = [clean(step.conclusion) or _EMPTY for step in tree.chain.steps]
+        self._texts = [clean(in_line(step.conclusion)) or _EMPTY for step in tree.chain.steps]
         room = sizes.node - 2 * PADDING
         self._wrapped = [wrap(text, room, TEXT, sizes.lines) for text in self._texts]
         self._heights = [

@@ -70,18 +70,6 @@ def test_where_errors_begin(run: Run) -> None:
     assert seen.stepless == 0
 
 
-def test_breakdowns(run: Run) -> None:
-    found = overview_of(run).breakdowns
-    assert set(found) == {"relation", "ability"}
-    guided, unknown = found["relation"]
-    assert (guided.name, guided.n, guided.accuracy.value) == ("guided", 2, 1.0)
-    assert (unknown.name, unknown.n, unknown.rpts.n) == (None, 3, 2)
-    maths, reading = found["ability"]
-    assert (maths.name, maths.n) == ("Math", 2)
-    assert maths.rpts.value == pytest.approx((0.9 / 1.9 + 0.2) / 2)
-    assert (reading.name, reading.n) == ("OCR", 5)
-
-
 def test_responses_without_steps(tmp_path: Path) -> None:
     write_run(tmp_path, {0: make_record([], steps=[])})
     seen = overview_of(read_run(tmp_path))

@@ -24,6 +24,12 @@ ATTACKS = [
     "🦊👩\u200d👩\u200d👧 e\u0301\u0301\u0301\u0301",
     "line\u2028sep\u2029para\x0b\x0c tab\t end",
     "<main id=\"main\"></main></article><article class='instance' id='evil'>",
+    r"$\href{javascript:window.hacked=1}{x}$ \(\class{evil}{\style{position:fixed;inset:0}{y}}\)",
+    r"$$x</math></noscript><script>window.hacked=1</script>$$ \[\unicode{<img src=x>}\]",
+    r"$\text{<img src=x onerror=window.hacked=1>}$ $\color{red;background:url(//a.example)}x$ $y$",
+    r"$\def\a{\a\a}\a$ $\hspace{-999em}\raise{-99em}x$ $\mathop{&#x3c;script&#x3e;}$ *a*",
+    "[a](javascript:window.hacked=1) ![b](https://a.example/x.png) <https://a.example> *c*",
+    "`</code><script>window.hacked=1</script>` | **<b onclick='window.hacked=1'>a</b>** | $x$",
     "nul\x00bell\x07esc\x1b[31mred",
 ]
 

@@ -126,8 +126,9 @@ class _Words(HTMLParser):
         self.text, self._hidden = "", False
         self.feed(page)
 
-    def handle_starttag(self, tag: str, attrs: object) -> None:
-        self._hidden = tag in ("script", "style")
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        # A text with formulas is there again as it was written.
+        self._hidden = tag in ("script", "style") or ("class", "source") in attrs
 
     def handle_endtag(self, tag: str) -> None:
         self._hidden = False

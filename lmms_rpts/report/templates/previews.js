@@ -17,7 +17,8 @@
     }
     const place = kind === "context" ? "context" : `text:${Number(number)}`;
     const found = article.querySelector(`.clues dd[data-clue="${place}"]`);
-    return found && found.textContent;
+    const shown = found && found.querySelector(".md");
+    return shown ? shown.cloneNode(true) : found && found.textContent;
   }
   function place() {
     const around = leaf.getBoundingClientRect(), own = box.getBoundingClientRect();

@@ -1,0 +1,265 @@
+"""Markdown and LaTeX of questions and responses as HTML that runs, loads and links nothing.
+
+Of Markdown there are tables, lists, code, headings and emphasis by stars. Their marks stay visible
+where a text may mean them: the sign of ``- 5``, the number of ``1.``, the mark of ``# of shops``. A
+formula becomes MathML by latex2mathml. What can't be shown so, or would lose a character, is shown
+as it was written.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections import Counter
+from functools import cache, lru_cache
+from html import escape, unescape
+from typing import Any
+from xml.etree.ElementTree import Element
+
+from latex2mathml.converter import convert_to_element
+from markdown_it import MarkdownIt
+from markupsafe import Markup
+
+from lmms_rpts.base.escaping import HIDDEN, marked
+
+# Longest text that is rendered, in characters, and most formulas in it.
+LONGEST, MOST_FORMULAS = 20_000, 300
+# Nested elements of a formula.
+_DEEPEST = 30
+# Definitions, and ``\sideset``, which writes its last argument twice, grow exponentially.
+_EXPLOSIVE = re.compile(r"\\(?:\w*def|\w*newcommand|\w*environment|Declare\w*|sideset)")
+
+# A text without any of these is plain.
+_ANY = re.compile(r"[$\\*`|#]|^[ \t]*(?:[-+]|\d+[.)])\s", re.MULTILINE)
+# In the text, a formula is replaced by its number between these two.
+_OPEN, _CLOSE = "\ue000", "\ue001"
+_LINES = r"(?:[^$\n]|\n(?![ \t]*\n))"
+# Of "$5 and $6", "$5 (or $x)" and "US$5 to US$6", nothing is a formula; "\\$5" is the sign.
+# CMMaTH writes "$$a$$，$$b$$" within lines.
+_FORMULA = re.compile(
+    rf"""
+      \\\[(?P<block>{_LINES}{{1,1000}}?)\\\]
+    | \\\((?P<inline>{_LINES}{{1,1000}}?)\\\)
+    | (?<![\\$])\$\$(?P<double>{_LINES}{{1,1000}}?)(?<!\\)\$\$
+    | (?<![A-Za-z0-9\\$])\$(?![\s$]|\d[\d.,]*[\s(,;，、。]*(?:[A-Za-z]{{2}}|[一-鿿]))
+      (?P<single>[^$\n`]{{1,1000}}?)(?<![\s\\])\$(?![0-9$])
+    | (?P<bare>\\begin\{{(?P<name>[a-z]{{1,12}}\*?)\}}{_LINES}{{1,1000}}?\\end\{{(?P=name)\}})
+    | \\(?P<sign>[$*_`])
+    | (?P<own>[{_OPEN}{_CLOSE}])
+    """,
+    re.VERBOSE,
+)
+_HELD = re.compile(rf"{_OPEN}(\d+){_CLOSE}")
+_ALONE = re.compile(rf"(?<![^\n]){_OPEN}(\d+){_CLOSE}(?![^\n])")
+
+# "**答案：**是" is strong here, unlike in CommonMark; "2*3*4" and "2**3" have no emphasis.
+_STARS = re.compile(r"(\*{1,3})(?![\s*])([^\n]{1,500}?)(?<![\s*])\1(?![*0-9A-Za-z])")
+_TIMES = re.compile(r"(?<=[0-9A-Za-z)\]])\*{1,2}(?=[0-9A-Za-z(\[])")
+# Environments that latex2mathml has under one name; numbers of equations are not in the text.
+_ALIGNED = re.compile(r"\\(begin|end)\{(?:align(?:ed)?|gather(?:ed)?|eqnarray|equation)\*?\}")
+# Characters that Markdown may take away.
+_MARKS = re.compile(r"[\s*`~|:#\\-]")
+_TAG = re.compile("<[^<>]*>")
+_PLAIN = re.compile(r"</?p>|<br>|\n")
+
+# Elements with a fixed number of parts, and others.
+_PARTS = {"mfrac": 2, "msup": 2, "msub": 2, "msubsup": 3, "mroot": 2}
+_PARTS |= {"munder": 2, "mover": 2, "munderover": 3}
+_TAGS = {"math", "mrow", "mi", "mn", "mo", "mtext", "mspace", "msqrt", "mtable", "mtr", "mtd"}
+_TAGS |= {"mstyle", "mphantom", "menclose", *_PARTS}
+_ATTRIBUTES = {"display", "stretchy", "fence", "form", "separator", "largeop", "movablelimits"}
+_ATTRIBUTES |= {"accent", "accentunder", "mathvariant", "displaystyle", "scriptlevel", "width"}
+_ATTRIBUTES |= {"columnalign", "notation", "linethickness", "minsize", "maxsize"}
+# No length that moves a part over another one, or out of the page.
+_VALUE = re.compile(r"[a-z-]{1,30}|\d|[0-2]?(?:\.\d{1,3})?em")
+
+_RAISED = str.maketrans("0123456789+-−=()n∘", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ°")
+_LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
+
+
+def rich(text: str, *, block: bool = False) -> Markup:
+    """A text for a page, and hidden beside it how it was written; without markup only the latter.
+
+    Args:
+        text: any text.
+        block: whether it may have paragraphs, lists and tables; else it stays in its line.
+    """
+    source, shown = escape(marked(text)), render(text, block=block)
+    if shown is None:
+        return Markup(source)  # noqa: S704 - escaped
+    kind = "div" if block else "span"
+    return Markup(  # noqa: S704 - rendered here
+        f'<{kind} class="md">{shown}</{kind}><{kind} class="source">{source}</{kind}>'
+    )
+
+
+def render(text: str, *, block: bool = True) -> str | None:
+    """A text as HTML; None: it has no markup, or is shown as it was written."""
+    if len(text) > LONGEST or not re.search(
+        r"[$\\*`|#]|^[ \t]*(?:[-+]|\d+[.)])\s", text, re.MULTILINE
+    ):
+        return None
+    text, formulas = marked(text), []
+
+    def hold(found: re.Match[str]) -> str:
+        formulas.append(found)
+        return f"{_OPEN}{len(formulas) - 1}{_CLOSE}"
+
+    held = _FORMULA.sub(hold, text)
+    if len(formulas) > MOST_FORMULAS:
+        return None
+    displayed = {int(found[1]) for found in _ALONE.finditer(held)} if block else set()
+
+    def written(found: re.Match[str]) -> str:
+        return formulas[int(found[1])][0]
+
+    def shown(found: re.Match[str]) -> str:
+        at = int(found[1])
+        return _shown(formulas[at], at in displayed)
+
+    reader = _reader()
+    tokens = reader.parse(held) if block else reader.parseInline(held)
+    for token in (inner for each in tokens for inner in (each, *(each.children or ()))):
+        if token.type in ("code_inline", "fence"):
+            token.content = _HELD.sub(written, token.content)
+            token.info = _HELD.sub(written, token.info)
+    html = reader.renderer.render(tokens, reader.options, {})
+    kept = _HELD.sub(written, unescape(_TAG.sub("", html)))
+    if _MARKS.sub("", kept) != _MARKS.sub("", text):
+        return None
+    html = _HELD.sub(shown, html)
+    return html if "<" in _PLAIN.sub("", html) else None
+
+
+def in_line(text: str) -> str:
+    """A text for a drawing: formulas of one line as plain Unicode, others as written."""
+
+    def line(found: re.Match[str]) -> str:
+        try:
+            return _line(_element(_latex(found))) if _latex(found) else found[0]
+        except ValueError:
+            return found[0]
+
+    return _FORMULA.sub(line, text) if len(text) <= LONGEST else text
+
+
+@cache
+def _reader() -> MarkdownIt:
+    reader = MarkdownIt("zero", {"breaks": True, "xhtmlOut": False})
+    reader.enable(["list", "fence", "table", "heading", "backticks", "newline"])
+    reader.inline.ruler.push("stars", _stars)
+    for name, rule in {
+        "heading_open": lambda token: f'<p class="head"><span class="mark">{token.markup}</span> ',
+        "heading_close": lambda token: "</p>\n",
+        "bullet_list_open": lambda token: "<ul>\n",
+        "ordered_list_open": lambda token: "<ul>\n",
+        "ordered_list_close": lambda token: "</ul>\n",
+        "list_item_open": lambda token: (
+            f'<li><span class="mark">{token.info}{token.markup}</span> '
+        ),
+        "fence": lambda token: (
+            f'<pre tabindex="0"><code>{escape(token.info)}\n{escape(token.content)}</code></pre>\n'
+        ),
+    }.items():
+        reader.add_render_rule(name, lambda _, tokens, at, *rest, rule=rule: rule(tokens[at]))
+    return reader
+
+
+def _stars(state: Any, silent: bool) -> bool:
+    """Emphasis."""
+    if times := _TIMES.match(state.src, state.pos, state.posMax):
+        state.pending += "" if silent else times[0]
+        state.pos = times.end()
+        return True
+    found = _STARS.match(state.src, state.pos, state.posMax)
+    if not found or state.level > 2:
+        return False
+    if not silent:
+        tag = "em" if len(found[1]) == 1 else "strong"
+        state.push(f"{tag}_open", tag, 1)
+        end, (state.pos, state.posMax) = state.posMax, found.span(2)
+        state.md.inline.tokenize(state)
+        state.posMax = end
+        state.push(f"{tag}_close", tag, -1)
+    state.pos = found.end()
+    return True
+
+
+def _latex(found: re.Match[str]) -> str:
+    kinds = ("block", "inline", "double", "single", "bare")
+    return next((found[kind] for kind in kinds if found[kind]), "")
+
+
+def _shown(found: re.Match[str], alone: bool) -> str:
+    """The HTML of a formula, or of a sign that would be markup."""
+    latex = _latex(found)
+    if not latex:
+        return escape(found["sign"] or found[0])
+    display = alone or bool(found["block"])
+    try:
+        return _formula(latex.strip(), display)
+    except ValueError:
+        return escape(found[0])
+
+
+# Its elements are much longer than a formula, which many answers repeat.
+@lru_cache(maxsize=4096)
+def _formula(latex: str, display: bool) -> str:
+    """A formula as MathML; ValueError if it can't be one."""
+    element = _element(latex)
+    element.set("display", "block" if display else "inline")
+    html = _serialised(element)
+    if display or len(latex) > 20:  # may be wider than the window
+        kind = "formula display" if display else "formula"
+        return f'<span class="{kind}" tabindex="0">{html}</span>'
+    return html
+
+
+def _element(latex: str) -> Element:
+    if _EXPLOSIVE.search(latex):
+        raise ValueError("defines commands")
+    try:
+        latex = re.sub(r"(?<!\\)%", r"\\%", latex)  # "50% of" is no comment
+        element = convert_to_element(_ALIGNED.sub(r"\\\1{split}", latex))
+    except Exception as error:  # the library raises what it happens to meet, such as IndexError
+        raise ValueError(str(error)) from None
+    missing = _figures(latex) - _figures(unescape("".join(element.itertext())))
+    if missing:
+        raise ValueError(f"lost {missing}")
+    return element
+
+
+def _figures(text: str) -> Counter[str]:
+    """Digits and Chinese characters, which are never the name of a command."""
+    plain = unicodedata.normalize("NFKC", text)
+    return Counter(each for each in plain if each.isdecimal() or each >= "\u2e80")
+
+
+def _serialised(element: Element, depth: int = 0) -> str:
+    """An element with what is listed of it, and its text escaped."""
+    tag = element.tag if element.tag in _TAGS else "mrow"
+    if depth > _DEEPEST or len(element) != _PARTS.get(tag, len(element)):
+        raise ValueError("nested too deeply, or incomplete")
+    fields = "".join(
+        f' {name}="{value}"'
+        for name, value in element.items()
+        if name in _ATTRIBUTES and _VALUE.fullmatch(value)
+    )
+    inner = "".join(_serialised(each, depth + 1) for each in element)
+    text = escape(marked(unescape(element.text or "")))
+    if tag == "mrow" and len(element) == 1 and not text:
+        return inner
+    return f"<{tag}{fields}>{text}{inner}</{tag}>"
+
+
+def _line(element: Element) -> str:
+    """A formula without fractions, roots and other parts on top of each other."""
+    text = HIDDEN.sub("", unescape(element.text or ""))
+    parts = [_line(each) for each in element]
+    if element.tag in ("msup", "msub") and len(parts) == 2:
+        table = _RAISED if element.tag == "msup" else _LOWERED
+        if all(ord(each) in table for each in parts[1]):
+            return parts[0] + parts[1].translate(table)
+    if element.tag in ("math", "mrow", "mstyle", "mi", "mn", "mo", "mtext", "mspace"):
+        return text + "".join(parts)
+    raise ValueError(element.tag)
