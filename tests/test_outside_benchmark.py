@@ -53,10 +53,10 @@ def done(tmp_path_factory: pytest.TempPathFactory) -> Run:
 
 
 @pytest.mark.parametrize("name", SAID)
-def test_the_documentation_shows_what_is_tested(name: str) -> None:
+def test_an_example_is_short_and_the_first_is_in_the_documentation(name: str) -> None:
     files = [*(PACKAGE / name).glob("*.py"), *(PACKAGE / name).glob("*.yaml")]
     for file in files:
-        assert file.read_text(encoding="utf-8") in PAGE, file
+        assert name != "shapes" or file.read_text(encoding="utf-8") in PAGE, file
     assert sum(len(file.read_text(encoding="utf-8").splitlines()) for file in files) <= 65
 
 

@@ -342,6 +342,9 @@ def invoke(*arguments: object) -> Result:
     (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
+    (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
+    (("{careful}", "--report", "{careful}/r.html"), "Cannot write to"),
+    (("{careful}", "--report", "."), "contains other files"),
     (("{careful}", "--output", "{careful}"), "contains the responses themselves"),
     ((), "SAMPLES"),
 )
@@ -433,8 +436,13 @@ def original(tmp_path_factory: pytest.TempPathFactory, counted: Path) -> Run:
 
 def test_the_samples_of_a_run_score_as_they_did(original: Run, tmp_path: Path) -> None:
     folder = tmp_path / "a, b = c"  # lmms-eval splits its own arguments at these
-    done = run([COMMAND, "score", str(original.folder), "--judge", "lexical", "-o", str(folder)])
+    page = tmp_path / "report.html"
+    words = ["--judge", "lexical", "-o", str(folder), "--report", str(page)]
+    done = run([COMMAND, "score", str(original.folder), *words])
     assert done.returncode == 0, done.stdout
+    assert f"{page}: 14 instances, 18 images" in done.stdout
+    assert "<title>rpts_demo: a, b = c</title>" in page.read_text("utf-8")
+    assert "To view them" not in done.stdout
     again = Run(done.stdout, done.returncode, folder)
     assert_same(original, again, "rpts_demo")
     assert efficiency(again) == efficiency(original)
@@ -617,7 +625,7 @@ def test_an_interrupt_ends_all_processes(
     (left,) = (tmp_path / "rescored").iterdir()
     found = Status.model_validate_json(left.read_bytes())
     assert found.stopped
-    assert found.command == f"lmms-rpts score {responses} --judge openai:m"
+    assert found.command.endswith(f"lmms-rpts score {responses} --judge openai:m")
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     if status == 130:

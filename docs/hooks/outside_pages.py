@@ -174,3 +174,8 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
         return f"]({posixpath.relpath(inside, start)}{anchor})"
 
     return _LINK.sub(rewrite, markdown)
+
+
+def on_post_page(output: str, **_: Any) -> str:
+    """Keep the theme from asking GitHub for the numbers of stars: pages fetch nothing."""
+    return output.replace('data-md-component="source"', "")

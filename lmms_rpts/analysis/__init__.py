@@ -25,14 +25,10 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.sweeping import sweep as sweep
-    from lmms_rpts.analysis.validity import validity_notes as validity_notes
     from lmms_rpts.runs.run import RunOf as RunOf
     from lmms_rpts.runs.samples import RunError as RunError
-    from lmms_rpts.runs.validity import read_validity_files as read_validity_files
-    from lmms_rpts.stats.intervals import estimate_mean as estimate_mean
     from lmms_rpts.tasks.all_runs import read_runs as read_runs
     from lmms_rpts.tasks.all_runs import summarize as summarize
-    from lmms_rpts.tasks.cmmath.knowledge import tree_frame as tree_frame
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
@@ -44,13 +40,9 @@ _MODULES = {
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
     "analysis.sweeping": "sweep",
-    "analysis.validity": "validity_notes",
     "runs.run": "RunOf",
     "runs.samples": "RunError",
-    "runs.validity": "read_validity_files",
-    "stats.intervals": "estimate_mean",
     "tasks.all_runs": "read_runs summarize",
-    "tasks.cmmath.knowledge": "tree_frame",
 }
 _PLACES = {
     name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names.split()

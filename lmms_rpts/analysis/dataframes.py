@@ -10,9 +10,7 @@ import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
-from typing import Any
-
-import pandas as pd
+from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.differences import differences_of, in_order
@@ -21,6 +19,8 @@ from lmms_rpts.base.escaping import GUARD, escape_formula, storable
 from lmms_rpts.base.files import draft_of
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.judging.registry import cost_function
+from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
 from lmms_rpts.runs.rating_file import Comment, digest_of, read_comments
@@ -30,6 +30,9 @@ from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 _MOST = 2**63 - 1
 """Largest integer in a column; a step may be used more often."""
@@ -118,6 +121,9 @@ DRAW_TYPES: Mapping[str, str] = {
 }
 """The last columns of responses and steps of expanded tasks: see `Perturbed`."""
 
+Cost = Callable[[Usage, str | None], float | None]
+"""As `cost_function` returns it."""
+
 Runs = AnyRun | Iterable[AnyRun]
 """One run, or several."""
 
@@ -129,6 +135,8 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     runs. A document's value is the mean over its responses, NaN if there is none; the means of the
     columns of one run are the numbers in lmms-eval's table.
     """
+    import pandas as pd
+
     first = 1 if isinstance(runs, RunOf) else 0
     names = ["run", "task", "doc_id"][first:]
     frames = []
@@ -155,8 +163,10 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
     """
     rows: list[Mapping[str, Any]] = []
     types: dict[str, str] = {}
+    cost = cost_function()
     for grading, of_benchmark in _by_benchmark(runs):
-        rows += [cells_of(run, each, grading) for run in of_benchmark for each in run.responses]
+        pairs = ((run, each) for run in of_benchmark for each in run.responses)
+        rows += [cells_of(*pair, grading, cost) for pair in pairs]
         if grading is GRADING:
             types |= RESPONSE_TYPES
         else:
@@ -167,12 +177,13 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
 
 def steps_frame(runs: Runs) -> pd.DataFrame:
     """One row per step of runs that RPTS scored; the columns are those of ``STEP_TYPES``."""
+    cost = cost_function()
     rows = [
         row
         for run in ([runs] if isinstance(runs, RunOf) else runs)
         for each in run.responses
         if isinstance(each, RptsRecord)
-        for row in _of_steps(run, each)
+        for row in _of_steps(run, each, cost)
     ]
     return _with_draws(rows, STEP_TYPES)
 
@@ -223,6 +234,8 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
 
     Lone surrogates, which cannot be encoded, are replaced.
     """
+    import pandas as pd
+
     clean = [
         {name: storable(cell) if isinstance(cell, str) else cell for name, cell in row.items()}
         for row in rows
@@ -267,13 +280,13 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
     }
 
 
-def cells_of(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
+def cells_of(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
     rpts = grading is GRADING
-    return _of_response(run, record) if rpts else _graded(run, record, grading)
+    return _of_response(run, record, cost) if rpts else _graded(run, record, grading, cost)
 
 
-def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
+def _graded(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
     instance, display = record.instance, grading.display
     breakdowns = {
         name: " | ".join(filter(None, values_of(record)))
@@ -290,14 +303,14 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
         "answer": display.answer(record).final,
         "gold_answer": " | ".join(display.question(record).gold) or None,
         "tokens": record.tokens,
-        **spent_on(record, record.scoring.judge),
+        **spent_on(record, record.scoring.judge, cost),
         "judge": record.scoring.judge,
         "reason": record.reason,
         **{name: each.of(record) for name, each in grading.response_metrics.items()},
     }
 
 
-def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
+def _of_response(run: Run, response: RptsRecord, cost: Cost) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **response_cells(run, response),
@@ -307,7 +320,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
-        **spent_on(response, response.settings.judge),
+        **spent_on(response, response.settings.judge, cost),
         "reason": response.reason,
         "restating": len(found.restating),
         "missing_evidence": _named(in_order(found.needed - found.used)),
@@ -318,7 +331,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     }
 
 
-def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
+def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, Any]]:
     if not response.steps:
         return
     tree, settings, error = response.tree(), response.settings, response.first_error
@@ -328,7 +341,7 @@ def _of_steps(run: Run, response: RptsRecord) -> Iterable[dict[str, Any]]:
         last = step.questions[-1] if step.questions else None
         yield {
             **response_cells(run, response),
-            **spent_on(step, settings.judge),
+            **spent_on(step, settings.judge, cost),
             "step": at,
             "premises": _named(step.premises),
             "conclusion": step.conclusion,
@@ -398,6 +411,8 @@ def read_frame(path: str | Path) -> pd.DataFrame:
 
 
 def _read_parquet(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     frame = pd.read_parquet(path, engine="pyarrow")
     columns: pd.DataFrame = frame.astype(_types(frame.columns))
     return columns
@@ -434,6 +449,8 @@ def _write_csv(frame: pd.DataFrame, path: Path) -> None:
 
 
 def _read_csv(path: Path) -> pd.DataFrame:
+    import pandas as pd
+
     header = pd.read_csv(path, encoding="utf-8-sig", nrows=0).columns
     frame = pd.read_csv(
         path,

@@ -65,8 +65,8 @@ def _deviations(runs: Sequence[AnyRun]) -> Iterator[tuple[str, str, float]]:
                 deviation = deviation_of(each.low, each.high, each.n_both)
                 yield each.metric, "the difference of the runs", deviation
         return
-    single = dict(_single(runs[0], metrics)) if runs else {"any from 0 to 1": _WORST}
-    for score, deviation in single.items():
+    single = _single(runs[0], metrics) if runs else [("any from 0 to 1", _WORST)]
+    for score, deviation in single:
         for correlation in CORRELATIONS:
             basis = f"{'the run' if runs else 'worst case'}, correlation {correlation:g}"
             yield score, basis, deviation * math.sqrt(2 * (1 - correlation))

@@ -10,17 +10,15 @@ number of conditions.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
-from lmms_rpts.analysis.comparison import Comparison, MetricDifference
+from lmms_rpts.analysis.comparison import Comparison
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import figure, listed
 from lmms_rpts.base.expression import Name, parse
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.stats.power import deviation_of, documents_needed
-
-FIELDS = tuple(each.name for each in fields(MetricDifference) if each.name != "metric")
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,15 +39,11 @@ class Gate:
     documents: int | None
 
     def __str__(self) -> str:
-        shown = (
-            f"{name} is [{figure(value[0], '+.3f')}, {figure(value[1], '+.3f')}]"
-            if isinstance(value, tuple)
-            else f"{name} is {value:.4g}"
-            for name, value in self.values.items()
-        )
-        said = f"{self.outcome}: {self.condition}; {', '.join(shown)}"
-        if self.outcome == "undecided":
-            said += ", which contains the margin"
+        said = f"{self.outcome}: {self.condition}"
+        for name, value in self.values.items():
+            ends = [figure(end, "+.3f") for end in value] if isinstance(value, tuple) else []
+            said += f"; {name} is [{', '.join(ends)}]" if ends else f"; {name} is {value:.4g}"
+        said += ", which contains the margin" * (self.outcome == "undecided")
         if self.documents:
             said += f"; about {self.documents:,} documents would decide it (80% power)"
         return said
@@ -68,13 +62,13 @@ def gate(comparison: Comparison, condition: str) -> Gate:
         UserError: the condition cannot be read, or a value that it names is missing.
     """
     by_name = {each.metric: each for each in comparison.metrics}
-    known: dict[str, Any] = {"n": comparison.documents}
+    known: dict[str, Any] = {}
     for name, each in by_name.items():
         of = asdict(each) | dict(comparison.over_wordings.get(name, {}))
-        known |= {f"{name}.{field}": of[field] for field in FIELDS}
         known[name] = None if of["low"] is None or of["high"] is None else (of["low"], of["high"])
-    names = [*by_name, "n", *(f"{name}.{field}" for name in by_name for field in FIELDS)]
-    expression = parse(condition, names)
+        known |= {f"{name}.{field}": value for field, value in of.items() if field != "metric"}
+    known["n"] = comparison.documents
+    expression = parse(condition, known)
     comparisons = expression.comparisons()
     used = [side for left, _, right in comparisons for side in (left, right)]
     values = {str(name): known[name] for name in used if isinstance(name, Name)}

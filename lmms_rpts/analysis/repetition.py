@@ -15,15 +15,16 @@ from lmms_rpts.base.rows import ReadError
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.runs.reading import model_name, read_results
-from lmms_rpts.runs.responses import response_files
-from lmms_rpts.tasks.benchmark import configuration, settings_tables
+from lmms_rpts.runs.reading import model_name
+from lmms_rpts.tasks.benchmark import configuration
 
-OF_THIS_MACHINE = {
+_OF_THIS_MACHINE = {
     *("concurrency", "timeout", "cache", "same_model", "batch_size", "batch_requests"),
     *("price", "batch_discount", "max_judge_tokens", "max_judge_cost"),
 }
 """Settings that change no score; those of this machine apply."""
+_DATA = {"path", "captions", "instructions", "duplicates"}
+"""Settings with places of data, which may be elsewhere on this machine."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class Repetition:
             then[known] = value_at(metadata, "prompt_version")
             now[known] = then[known] and prompts
         for name, value in then.items():
-            if name not in OF_THIS_MACHINE and now.get(name) != value:
+            if name not in _OF_THIS_MACHINE and now.get(name) != value:
                 yield name, value, now.get(name)
 
 
@@ -74,15 +75,8 @@ def read_repetition(place: Path) -> Repetition:
             f"{place} is no results file with settings of lmms-rpts{many}: pass the *_results.json "
             "of a run of lmms-rpts score, or of lmms-eval with this plugin"
         )
-    known, settings = _flat(recorded), {}
-    for table in settings_tables():
-        for name in {*table.settings()} - OF_THIS_MACHINE:
-            key = f"{table.TABLE}.{name}".lstrip(".")
-            value = known.get(key)
-            # Files that are not there, and data that the run downloaded: the own setting applies.
-            gone = not Path(value).exists() if value else table.TABLE
-            if key in known and not (table.is_place(name) and gone):
-                settings[key] = value
+    own = _OF_THIS_MACHINE | _DATA
+    settings = {key: v for key, v in _flat(recorded).items() if key.split(".")[-1] not in own}
     return Repetition(results, settings)
 
 
@@ -91,11 +85,6 @@ def recorded_include_path(runs: Iterable[Mapping[str, Any]]) -> Path | None:
     names = ("config", "resolved_cli_args", "include_path")
     folders = (Path(place) for each in runs if (place := value_at(each, *names)))
     return next((each for each in folders if each.is_dir()), None)
-
-
-def results_of(paths: Iterable[Path]) -> Iterator[Mapping[str, Any]]:
-    """The results of samples."""
-    return map(read_results, (file for path in paths for file in response_files(path)))
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -17,11 +17,11 @@ from zipfile import ZipFile
 from lmms_rpts.base.rows import ReadError, Row
 
 _ZSTANDARD = 93  # zipfile itself reads it from Python 3.14 on
-_SAMPLES, _ATTACHMENT = "samples/", "attachment://"
+_ATTACHMENT = "attachment://"
 
 
 def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[Row]:
-    """One row per sample and epoch: epoch by epoch, each in the order of the data set.
+    """One row per sample and epoch, in the order of epochs and ids.
 
     Fields: ``id``, ``question``, ``options``, ``answer``, ``images`` (data URIs), ``model``,
     ``completion``, ``thinking``, ``token_counts``; and for messages ``error`` (why there is no
@@ -41,24 +41,15 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[R
             read, names = partial(_member, archive), {*archive.namelist()}
             # A log of a run that goes on, or was killed, has no header yet.
             head = "header.json" if "header.json" in names else "_journal/start.json"
-            log = {"status": "started", **read(head)}
-            order = {f"{own_id}": at for at, own_id in enumerate(_ids(log))}
-
-            def place(name: str) -> tuple[int, int]:
-                own_id, _, epoch = name[len(_SAMPLES) : -len(".json")].rpartition("_epoch_")
-                return int(epoch), order.get(own_id, len(order))
-
-            inside = sorted((each for each in names if each.startswith(_SAMPLES)), key=place)
-            yield from _rows(path, log, inside, read)
+            # samples/ID_epoch_2.json
+            inside = sorted(names, key=lambda name: name.rpartition("_epoch_")[::-1])
+            inside = [each for each in inside if each.startswith("samples/")]
+            yield from _rows(path, {"status": "started", **read(head)}, inside, read)
     except OSError:
         raise
     except Exception as error:  # of zipfile, zstandard, json, or a field of another version
         said = f"{path} is not a log that inspect_ai 0.3 writes: copy it again"
         raise ReadError(f"{said} ({type(error).__name__}: {error})") from None
-
-
-def _ids(log: Mapping[str, Any]) -> Sequence[str | int]:
-    return log["eval"]["dataset"].get("sample_ids") or ()
 
 
 def _member(archive: ZipFile, name: str) -> Any:
@@ -79,7 +70,8 @@ def _rows(
     path: Path, log: Mapping[str, Any], names: Sequence[str], read: Callable[[str], Any]
 ) -> Iterator[Row]:
     run = log["eval"]
-    missing = len(_ids(log)) * (run["config"].get("epochs") or 1) - len(names)
+    known = run["dataset"].get("sample_ids") or ()
+    missing = len(known) * (run["config"].get("epochs") or 1) - len(names)
     head = {"model": run["model"], "log": run["task"], "status": log["status"], "missing": missing}
     for number, name in enumerate(names):
         yield Row(path, name, number, head | _fields(read(name)))

@@ -359,20 +359,15 @@ def _inspect(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[Row]:
 
 def _xlsx(path: Path) -> Iterator[Row]:
     """The rows of the first sheet below its header; all values are texts, as in CSV."""
-    from openpyxl import load_workbook  # type: ignore[import-untyped]
+    import pandas as pd
 
     try:
-        with path.open("rb") as file:
-            rows = load_workbook(file, read_only=True).worksheets[0].iter_rows(values_only=True)
-            names = ["" if each is None else str(each).strip() for each in next(rows, ())]
-            for number, cells in enumerate(rows):
-                pairs = zip(names, cells, strict=False)
-                there = {name: str(cell) for name, cell in pairs if name and cell is not None}
-                if there:
-                    columns = tuple(filter(None, names))
-                    yield Row(path, f"row {number + 2}", number, there, cells=columns)
-    except (KeyError, ValueError, SyntaxError, BadZipFile) as error:
+        table = pd.read_excel(path, dtype=str, keep_default_na=False)
+    except (ValueError, KeyError, BadZipFile) as error:
         raise ReadError(f"{path} is not a readable Excel file: {error}") from None
+    for number, cells in enumerate(table.to_dict("records")):
+        there = {str(name): cell for name, cell in cells.items() if cell.strip()}
+        yield Row(path, f"row {number + 2}", number, there, cells=tuple(map(str, table.columns)))
 
 
 def _decoded(path: Path, file: Iterable[bytes]) -> Iterator[str]:

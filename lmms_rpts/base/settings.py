@@ -145,11 +145,6 @@ class Table(BaseSettings):
         return found
 
     @classmethod
-    def is_place(cls, name: str) -> bool:
-        """Whether a setting is a file or a folder."""
-        return "'path'" in str(_schema(cls)[name])
-
-    @classmethod
     def allowed(cls, name: str) -> str:
         """What a setting may be set to, as ``use a number from 0 to 1``."""
         schema = _schema(cls)[name]
@@ -414,7 +409,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
 
 def _beside(table: type[Table], name: str, value: Any) -> Any:
     """A value in the file; relative paths are relative to the file."""
-    if not isinstance(value, str) or value == OFF or not table.is_place(name):
+    if not isinstance(value, str) or value == OFF or "'path'" not in str(_schema(table)[name]):
         return value
     return str(Path(str(config_file())).parent / os.path.expanduser(value))
 

@@ -75,6 +75,7 @@ def init(
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
+    from lmms_rpts.tasks.own.convert import read_table
     from lmms_rpts.tasks.own.starting import check_name, example, write_start
 
     _check_choices(answer, language)
@@ -86,7 +87,9 @@ def init(
                 fail(f"{option} needs your instances: use --from FILE")
         start = example(name, answer or "choice", language)
     else:
-        start = _from_file(name, source, pairs or [], images, answer, language)
+        reason = "detected; --answer changes it" if answer is None else "set with --answer"
+        table = read_table(source)
+        start = start_from(name, table, pairs or [], reason, answer, images, language)
     commands = next_commands(start, folder)
     try:
         write_start(start, folder, commands)
@@ -125,17 +128,31 @@ def _check_choices(answer: str | None, language: str) -> None:
     parse_choice("--language", language, LANGUAGES)
 
 
-def _from_file(
-    name: str, source: str, pairs: list[str], images: Path | None, answer: str | None, language: str
+def start_from(
+    name: str,
+    table: Table,
+    pairs: list[str],
+    reason: str,
+    answer: str | None = None,
+    images: Path | None = None,
+    language: str = "en",
 ) -> Start:
-    """The user's instances with the task's fields, checked with their images."""
+    """The user's instances with the task's fields, checked with their images.
+
+    ``reason``: of the form of the answers.
+    """
     from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
-    from lmms_rpts.tasks.own.convert import convert, map_names, read_table
-    from lmms_rpts.tasks.own.data import REMEDY
+    from lmms_rpts.tasks.own.convert import (
+        collect_images,
+        infer_form,
+        map_names,
+        map_rows,
+        plain_stances,
+    )
+    from lmms_rpts.tasks.own.data import REMEDY, check_instances
     from lmms_rpts.tasks.own.starting import Start
 
-    table = read_table(source)
     mapping = map_names(table.names, _chosen(pairs, table))
     optional = {"answer"} if answer == "none" else set()
     if needed := [each for each in ("question", "answer") if each not in {*mapping, *optional}]:
@@ -145,18 +162,22 @@ def _from_file(
             f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
             f"{_names(table.names)}. Use {options}{none}"
         )
-    form, rows, pictures, faults = convert(table, mapping, answer, images)
+    rows = map_rows(table, mapping)
+    form = answer or infer_form(rows)
+    if form == "agree":
+        rows = plain_stances(rows)
     changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
     typer.echo(f"Fields: {listed(changed, '; ')}.")
-    reason = "detected; --answer changes it" if answer is None else "set with --answer"
     typer.echo(f"Form of the answers: {form} ({reason}).")
     _print_left_out(table, mapping)
+    rows, pictures = collect_images(table, rows, images)
+    _, faults = check_instances(rows, form, mapping)
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
     # By their line or row, if they name one.
     every = sorted([*faults, *pictures.faults], key=lambda said: int(_PLACE.findall(said)[0] or 0))
-    raise_faults(source, every, " ".join(remedies))
+    raise_faults(table.place, every, " ".join(remedies))
     if pictures.outside:
         first = visible(str(pictures.outside[0]))
         typer.echo(f"Images from other folders: {len(pictures.outside)}, such as {first}.")

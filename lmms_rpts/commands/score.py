@@ -69,32 +69,15 @@ def score(
     ] = None,
     like: Annotated[
         Path | None,
-        typer.Option(
-            "--like",
-            metavar="RESULTS",
-            help="Repeat a run: take over the settings in its results file (or its folder).",
-            exists=True,
-            show_default=False,
-        ),
+        typer.Option(exists=True, help="Repeat a run: its results file, or its folder."),
     ] = None,
     data: Annotated[
         Path | None,
-        typer.Option(
-            "--data",
-            help="Data set of a log's questions, such as the TSV file of VLMEvalKit: joined by id.",
-            exists=True,
-            dir_okay=False,
-            show_default=False,
-        ),
+        typer.Option(exists=True, help="Data set of a log, such as VLMEvalKit's DATASET.tsv."),
     ] = None,
     judge: Judge = None,
     scoring: Annotated[
-        str | None,
-        typer.Option(
-            "--scoring",
-            help="How the judge scores: text, yes or expected; overrides LMMS_RPTS_SCORING.",
-            show_default=False,
-        ),
+        str | None, typer.Option(help="How the judge scores: text, yes or expected.")
     ] = None,
     correct: Annotated[
         str | None,
@@ -242,9 +225,11 @@ def _task(
     known: Repetition | None,
 ) -> tuple[str | None, Path | None]:
     """The task, and the folder of its files: those of a run, or of the questions in logs."""
-    from lmms_rpts.analysis.repetition import recorded_include_path, results_of
-    from lmms_rpts.commands.init import next_commands
-    from lmms_rpts.tasks.own.logs import notes_of, read_logs, start_from
+    from lmms_rpts.analysis.repetition import recorded_include_path
+    from lmms_rpts.commands.init import next_commands, start_from
+    from lmms_rpts.runs.reading import read_results
+    from lmms_rpts.runs.responses import response_files
+    from lmms_rpts.tasks.own.logs import notes_of, questions_of, read_logs
     from lmms_rpts.tasks.own.starting import write_start
 
     logs = read_logs(samples)
@@ -253,15 +238,18 @@ def _task(
     if data and (task or not logs):
         fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
     if task or not logs:
-        runs = [known.results] if known else results_of(samples)
+        files = (file for path in samples for file in response_files(path))
+        runs = [known.results] if known else map(read_results, files)
         return task, include_path or recorded_include_path(runs)
-    start, notes = start_from(logs, data)
-    folder = output / start.name
-    write_start(start, folder, next_commands(start, folder), again=True)
-    for note in notes:
-        typer.echo(note)
-    typer.echo(f"Task: {folder} ({len(start.instances)} questions, answers: {start.form})")
-    return start.name, folder
+    name, table = questions_of(logs, data)
+    pairs = ["ability=category"] * ("category" in table.names)
+    bare = sum(not row.fields.get("answer") for row in table.rows)
+    reason = f"{bare} questions have no answer" if bare else "detected"
+    start = start_from(name, table, pairs, reason, "none" if bare else None)
+    write_start(start, output / name, next_commands(start, output / name), again=True)
+    shown = f", {len(start.images)} images" if start.images else "; no images: see --data"
+    typer.echo(f"Task: {output / name} ({len(table.rows)} questions of {table.place}{shown})")
+    return name, output / name
 
 
 def _jobs(
@@ -365,7 +353,8 @@ def _score(
     if given.known:
         with options_given(judge=judge, correct=correct):
             _show_differences(given.known.differences(model, rescoring))
-    include = ["--include_path", str(given.include_path)] if given.include_path else []
+    tasks = given.include_path and str(given.include_path.absolute())
+    include = ["--include_path", tasks] if tasks else []
     folder.mkdir()
     merged, graded = (folder / name for name in ("responses.jsonl", "grades.json"))
     write_responses(merged, rescoring.responses)
@@ -377,9 +366,8 @@ def _score(
     with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
         if job:
-            place = given.include_path and str(given.include_path.absolute())
             files = {"responses": str(merged), "report": str(folder / "job.json")}
-            environment = _run_job({**job, **files, "include_path": place}, given.verbose, judge)
+            environment = _run_job({**job, **files, "include_path": tasks}, given.verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]

@@ -199,29 +199,23 @@ class Reading:
 
 
 def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
-    """The request that had a judge write down the steps; None if it is not known.
-
-    ``record``: that of the response, or of its thinking.
-    """
+    """The request for the steps of a response, or of its thinking; None if it is not known."""
     call, instance, settings = record.transform.call, record.instance, record.settings
     if response is None or (call is None and not instance.is_statement):
         return None
-    kind = call.kind if call else Reading.STEPS
-    part: JudgedText | None = select_reasoning(
-        response, is_answer_line if kind == Reading.STEPS else is_any_answer_line
-    )
-    if settings.source == "thinking":
-        part = select_thinking(response, THINKING_SHOWN)
-    return part and rebuilt_prompt(
+    kind, version = (call.kind, call.prompt_version) if call else ("transform", "")
+    is_answer = is_answer_line if kind == Reading.STEPS else is_any_answer_line
+    thought = select_thinking(response, THINKING_SHOWN) if settings.source == "thinking" else None
+    return rebuilt_prompt(
         kind,
         instance.language,
-        call.prompt_version if call else settings.prompt_version,
+        version or settings.prompt_version,
         n_images=len(instance.visual_clue),
         clues=list(instance.textual_clue),
         context=instance.context,
         statement=instance.statement,
         question=instance.statement,
-        response=part.text,
+        response=(thought or select_reasoning(response, is_answer)).text,
     )
 
 

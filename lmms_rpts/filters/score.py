@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
 from typing import Any
@@ -372,7 +373,7 @@ def _asked(
 
 
 def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests of a record about each step, and then about the root, as they were made.
+    """The requests about each step of a record, and then about the root.
 
     A process reward model gets no messages: its lists are empty.
     """
@@ -386,7 +387,7 @@ def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
     dialogues += [ask_about_root(Plan(read, chain, queries, settings.evidence), doc, prompts)]
     same = prompts.version() == settings.prompt_version
     return [
-        [] if each is None else [*_replayed(dialogue, each.questions, same)]
+        [*_replayed(dialogue, each.questions if each else (), same)]
         for dialogue, each in zip(dialogues, [*record.steps, record.root], strict=True)
     ]
 
@@ -396,11 +397,9 @@ def _replayed(
 ) -> Iterator[Rebuilt]:
     """The requests of a conversation with these questions and replies."""
     answer: Any = None
-    for each in (question for question in questions if question.kind != "chain"):
-        try:
+    with suppress(StopIteration):  # the question is not asked any more
+        for each in (question for question in questions if question.kind != "chain"):
             request = dialogue.send(answer)
-        except StopIteration:  # no such question is asked any more
-            return
-        system, user = (each["content"] for each in request.messages)
-        yield Rebuilt(system, user, same, [image.name for image in request.images])
-        answer = Verdict(each.reply, each.score)
+            system, user = (message["content"] for message in request.messages)
+            yield Rebuilt(system, user, same, [image.name for image in request.images])
+            answer = Verdict(each.reply, each.score)

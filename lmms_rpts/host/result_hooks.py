@@ -20,8 +20,6 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.settings import load_settings
-from lmms_rpts.base.status import followed
 
 # Attribute of lmms-eval's cache with the names of our tasks
 _OUR_TASKS = "_lmms_rpts_tasks"
@@ -74,6 +72,9 @@ def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[Non
 
     ``options``: those of lmms-eval's command line; None for a run in Python.
     """
+    from lmms_rpts.base.settings import load_settings
+    from lmms_rpts.base.status import followed
+
     ours, settings = our_tasks(tasks), load_settings()
     folder = settings.status or getattr(options, "output_path", None)
     if not ours or not folder or settings.rank:

@@ -104,7 +104,7 @@ class Progress:
         self._counts: Counter[str] = Counter(total=total)
         self._budget = budget
         self._board = board
-        self._bar = open_bar(shown, total=total, desc=label, unit=f" {unit}")
+        self._bar: Any = open_bar(shown, total=total, desc=label, unit=f" {unit}")
         self._others: Counter[str] = Counter()
         self._last = time.monotonic()
 
@@ -132,12 +132,12 @@ class Progress:
         if time.monotonic() - self._last >= getattr(self._bar, "mininterval", 30.0):
             self._show()
 
-    def _own(self) -> Counter[str]:
-        return Counter(self._counts, cost=self._budget.cost, calls=self._budget.calls)
+    def _own(self) -> Any:
+        return {**self._counts, "cost": self._budget.cost, "calls": self._budget.calls}
 
     def _count(self) -> Counter[str]:
         """The counts of all processes; the bar and its ``facts`` follow them."""
-        counts = self._own() + self._others
+        counts = Counter(self._own()) + self._others
         self._bar.total = counts["total"]
         self._bar.n = sum(counts[name] for name in _OUTCOMES)
         missing = (counts["failed"] + counts["waiting"]) / max(1, self._bar.n)

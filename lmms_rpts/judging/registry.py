@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass
-from functools import partial
+from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
 from itertools import cycle
 from pathlib import Path
@@ -14,7 +16,7 @@ from typing import TYPE_CHECKING
 from lmms_rpts.base.settings import Price, Settings, load_settings
 from lmms_rpts.judging.backends import hf, openai, prm
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.budget import Budget, shared_cost
 from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import (
     NO_JUDGE,
@@ -25,6 +27,7 @@ from lmms_rpts.judging.types import (
     Member,
     RefusedError,
     Reply,
+    Usage,
 )
 
 if TYPE_CHECKING:
@@ -225,6 +228,22 @@ def prices_of(judge: str | None, settings: Settings) -> tuple[Price, ...]:
         left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
         found.append(Price(price.input * left, price.output * left))
     return tuple(found)
+
+
+def cost_function() -> Callable[[Usage, str | None], float | None]:
+    """The cost of the tokens of a judge by the prices in the settings, which are read once.
+
+    None if the prices, or the judge, are unknown.
+    """
+
+    @cache
+    def prices(judge: str | None) -> tuple[Price, ...]:
+        with suppress(JudgeConfigurationError):  # of another package, which is not installed here
+            return prices_of(judge, settings())
+        return ()
+
+    settings = cache(load_settings)
+    return lambda usage, judge: shared_cost(usage, prices(judge))
 
 
 def choices() -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from math import isfinite
 from types import MappingProxyType
@@ -20,6 +21,7 @@ from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import step_requests
+from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
@@ -175,7 +177,7 @@ def _names() -> dict[str, Any]:
         "requests_about": step_requests,
         "rewriting": rewriting_request,
         "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
-        "spent_on": spent_on,
+        "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,
         "label_length": _LABEL_LENGTH,
@@ -343,9 +345,11 @@ def _words_by_run(view: View, entry: Entry) -> str:
 def _facts_of(view: View) -> dict[str, Any]:
     from lmms_rpts.analysis.dataframes import cells_of
 
+    cost = cost_function()
+
     def cells(answer: Answer) -> dict[str, Any]:
         run = view.runs[answer.run]
-        return {"model": run.model, **cells_of(run, answer.record, view.grading)}
+        return {"model": run.model, **cells_of(run, answer.record, view.grading, cost)}
 
     return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
 

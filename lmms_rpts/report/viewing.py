@@ -64,15 +64,10 @@ class Viewer:
         rows.sort(key=lambda row: str(row[2]["date"]), reverse=True)
         title = f"Runs in {self._folder.resolve().name}"
         cells = facts({at: [values] for at, (_, _, values) in enumerate(rows)})
-        more = {
-            "rows": rows,
-            "cells": cells,
-            "going": None if bundled else going,
-            "now": time.time(),
-        }
-        body = self._frame.body("view.jinja", title=title, **more)
-        framed = {"parts": (), "credit": "results of lmms-eval.", "served": not bundled}
-        return self._frame.page(title=title, body=body, **framed)
+        more = {"going": None if bundled else going, "now": time.time(), "title": title}
+        body = self._frame.body("view.jinja", rows=rows, cells=cells, **more)
+        framed: dict[str, Any] = {"parts": (), "credit": "results of lmms-eval.", "body": body}
+        return self._frame.page(title=title, served=not bundled, **framed)
 
     def report(self, numbers: Sequence[int]) -> Path:
         """The report of the runs with these numbers, written again if their samples changed."""
@@ -109,8 +104,8 @@ class Viewer:
         for place, _, names in os.walk(self._folder):
             for name in names:
                 if parts := _FILE.fullmatch(name):
-                    run = found.setdefault(Path(place, parts[1]), [])
-                    run += [Path(place, name)] if SAMPLES in name else []
+                    samples = found.setdefault(Path(place, parts[1]), [])
+                    samples += [Path(place, name)] if SAMPLES in name else []
                 elif name.startswith(STATUS):
                     with suppress(OSError, ValueError):  # removed, or not ours
                         going.append(Status.model_validate_json(Path(place, name).read_bytes()))

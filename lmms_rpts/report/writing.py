@@ -126,7 +126,7 @@ def write_report(
         beside=not is_file,
         comments=said,
     )
-    total, few = len(entries) + len(views) + 2, len(entries) < _MANY
+    total, few = len(entries) + len(views) + 3, len(entries) < _MANY
     shown = tqdm(parts, "Writing pages", total, disable=few or not progress)
     path = output if is_file else output / "index.html"
     try:

@@ -215,9 +215,9 @@ def holds_rating_file(path: Path) -> bool:
 
 
 class Comment(Model):
-    """What one reader says of a response, or of one of its steps."""
+    """What a reader says of a response of a run (see `digest_of`), or of one of its steps."""
 
-    run: Text = Field(description="digest of the run, see `digest_of`")
+    run: Text
     task: Text
     doc_id: Whole
     repeat: Whole = 0
@@ -246,33 +246,30 @@ def digest_of(run: AnyRun) -> str:
 
 
 def read_comments(paths: Iterable[Path], runs: Sequence[AnyRun]) -> list[Comment]:
-    """The comments on some runs; of a reader's comments on one place, that of the last file.
+    """The comments on these runs; of a reader's comments on one place, that of the last file.
 
     Raises:
-        RunError: for a file without a comment on these runs, or with one on a response or a step
-            that they do not have.
+        RunError: for a file of other runs, or with a response or a step that the runs lack.
     """
-    steps: dict[Any, int] = {
+    digests = {digest_of(run): run for run in runs}
+    steps = {
         (digest, *each.place): len(getattr(each, "steps", ()))
-        for digest, run in ((digest_of(run), run) for run in runs)
+        for digest, run in digests.items()
         for each in run.responses
     }
-    digests, found = {key[0] for key in steps}, {}
+    found: dict[Any, Comment] = {}
     for path in paths:
         try:
             rows = list(read_objects(path))
-            saved = parse_saved(CommentFile, rows[0].fields if len(rows) == 1 else {})
-            if saved.items and digests.isdisjoint(each.run for each in saved.items):
+            items = parse_saved(CommentFile, rows[0].fields if len(rows) == 1 else {}).items
+            if items and digests.keys().isdisjoint(each.run for each in items):
                 raise FieldError("they are on other runs")
-            for at, each in enumerate(saved.items):
-                step = -1 if each.step is None else each.step
-                if each.run in digests and step >= steps.get(each.key[:4], -1):
+            for at, each in enumerate(items):
+                least = 0 if each.step is None else each.step + 1
+                if each.run in digests and least > steps.get(each.key[:4], -1):
                     raise FieldError(f"items[{at}] is on no response or step of the run")
-                if each.run in digests:
-                    found[each.key] = each
+            found |= {each.key: each for each in items if each.run in digests}
         except (FieldError, ReadError) as error:
-            raise RunError(
-                f"{path} has no comments on these runs: {error}; pass a file that their report "
-                "saved (lmms-rpts report)"
-            ) from None
+            remedy = "pass a file that their report saved (lmms-rpts report)"
+            raise RunError(f"{path} has no comments on these runs: {error}; {remedy}") from None
     return list(found.values())

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from contextlib import suppress
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 
 from pydantic import Field, ValidationError, model_validator
 
-from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
@@ -26,11 +24,8 @@ from lmms_rpts.base.schema import (
     first_fault,
     shown,
 )
-from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.request_kinds import SCORED
-
-if TYPE_CHECKING:
-    from lmms_rpts.judging.types import Verdict
+from lmms_rpts.judging.types import Usage, Verdict
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
@@ -136,8 +131,7 @@ class JudgeCall(Model):
 
     kind: Text
     prompt_version: Text
-    input_tokens: Whole | None = _unset(None, "")
-    output_tokens: Whole | None = _unset(None, "")
+    tokens: Several[Whole] = _unset((), "")
     cached: Flag = _unset(False, "")
     asked: Several[Text] = _unset((), "")
 
@@ -150,35 +144,42 @@ class JudgeCall(Model):
         return cls(
             kind=request.kind,
             prompt_version=request.prompt_version,
-            input_tokens=usage and usage.input_tokens,
-            output_tokens=usage and usage.output_tokens,
+            tokens=(usage.input_tokens, usage.output_tokens) if usage else (),
             cached=verdict.cached,
             asked=tuple(each["content"] for each in request.messages) if asked else (),
         )
 
 
-def spent_on(value: Any, judge: str | None) -> dict[str, Any]:
+class Called(Model):
+    """What a judge was asked for."""
+
+    call: Annotated[JudgeCall | None, Described("object or null")] = _unset(
+        None,
+        "the request to the judge: `kind` and `prompt_version` of its prompt; `tokens` of request "
+        "and reply, if the server reports them; `cached`, if the reply was paid for earlier; "
+        "`asked`, its messages, if other fields do not tell them; omitted if there was none, and "
+        "for scores without tokens",
+    )
+
+
+def spent_on(
+    value: Any, judge: str | None, cost: Callable[[Usage, str | None], float | None]
+) -> dict[str, Any]:
     """What the judge's replies took that are in a record, in a part of one, or in several.
 
-    ``calls``: their number; ``cached``: of those that were paid for earlier; ``tokens_in``,
-    ``tokens_out``: None without calls, or if any are unknown; ``cost``: of all of them, by the
-    prices in the settings; None without prices.
+    ``cached``: the number of ``calls`` that were paid for earlier; ``tokens_in``, ``tokens_out``:
+    of all calls, None if any are unknown; ``cost``: None without prices, see `cost_function`.
     """
-    from lmms_rpts.judging.budget import shared_cost  # imported here: most commands need no prices
-    from lmms_rpts.judging.registry import prices_of
-    from lmms_rpts.judging.types import Usage
-
     calls = [*_calls_in(value)]
-    pairs = [(each.input_tokens, each.output_tokens) for each in calls]
-    known = pairs and (None, None) not in pairs
-    read, said = map(sum, zip(*pairs, strict=True)) if known else (None, None)
-    cost = None
-    if read is not None and (settings := load_settings()).prices:
-        with suppress(UserError):  # a judge of another package, which is not installed here
-            cost = shared_cost(Usage(read, said), prices_of(judge, settings))
-    cached = sum(each.cached for each in calls)
-    cells = {"tokens_in": read, "tokens_out": said, "cost": cost}
-    return {"calls": len(calls), "cached": cached, **cells}
+    known = calls and all(each.tokens for each in calls)
+    usage = Usage(*map(sum, zip(*(each.tokens for each in calls), strict=True))) if known else None
+    return {
+        "calls": len(calls),
+        "cached": sum(each.cached for each in calls),
+        "tokens_in": usage and usage.input_tokens,
+        "tokens_out": usage and usage.output_tokens,
+        "cost": usage and cost(usage, judge),
+    }
 
 
 def _calls_in(value: Any) -> Iterator[JudgeCall]:
@@ -187,18 +188,6 @@ def _calls_in(value: Any) -> Iterator[JudgeCall]:
     for part in dict(value).values() if isinstance(value, Model) else value:
         if isinstance(part, Model | tuple):
             yield from _calls_in(part)
-
-
-class Called(Model):
-    """What a judge was asked for."""
-
-    call: Annotated[JudgeCall | None, Described("object or null")] = _unset(
-        None,
-        "the request to the judge: `kind` and `prompt_version` of its prompt; `input_tokens` and "
-        "`output_tokens`, if the server reports them; `cached`, if the reply was paid for earlier; "
-        "`asked`, its messages, if other fields do not tell them; omitted if there was none, and "
-        "for scores without tokens",
-    )
 
 
 class JudgeGrade(Called):

@@ -42,10 +42,12 @@ def test_without_runs() -> None:
 
 
 def test_one_run(tmp_path: Path) -> None:
-    (run,) = read_runs(write(tmp_path, [True] * 30 + [False] * 10))
+    right = [True] * 30 + [False] * 10
+    run, copied = (read_runs(write(tmp_path / str(copies), right, copies))[0] for copies in (1, 2))
     independent, correlated, *scores = rows(100, run)
     assert independent["deviation"] == pytest.approx((2 * 0.1875 * 40 / 39) ** 0.5)
     assert correlated["deviation"] == pytest.approx((0.1875 * 40 / 39) ** 0.5)
+    assert rows(100, copied)[1]["deviation"] == pytest.approx((2 * 0.1875 * 40 / 39) ** 0.5, 0.02)
     assert not scores  # all of RPTS are equal: nothing is known about its spread
 
 

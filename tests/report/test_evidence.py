@@ -20,6 +20,7 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import ScoreFilter, step_requests
 from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.rating_file import COMMENTS, digest_of
@@ -80,6 +81,9 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "thinking": (
         RPTS, RptsRecord, make_doc(), THOUGHT + FREE,
         {"source": "both", "consistency": True, "pretended_tools": True, "transform": "llm"},
+    ),
+    "no reasoning after the thinking": (
+        RPTS, RptsRecord, make_doc(), THOUGHT + "The answer is 42.", {"transform": "llm"},
     ),
     "thinking alone": (
         RPTS, RptsRecord, make_doc(), THOUGHT + FREE, {"source": "thinking", "transform": "llm"},
@@ -180,12 +184,13 @@ def test_tokens_and_cost_are_known_without_a_price_only_tokens(
     record = record_of("steps", monkeypatch)
     calls = 1 + sum(len(step.questions) for step in record.steps)
     known = {"calls": calls, "cached": 0, "tokens_in": 10 * calls, "tokens_out": 5 * calls}
-    assert spent_on(record, "openai:test") == {**known, "cost": None}
+    assert spent_on(record, "openai:test", cost_function()) == {**known, "cost": None}
     monkeypatch.setenv("LMMS_RPTS_PRICE", "2/4")
-    assert spent_on(record, "openai:test")["cost"] == pytest.approx(calls * (20 + 20) / 1e6)
-    assert spent_on(record, "other:package")["cost"] is None
-    nothing = dict.fromkeys(("tokens_in", "tokens_out", "cost"))
-    assert spent_on(make_record_of(0.5), "lexical") == {"calls": 0, "cached": 0, **nothing}
+    cost = cost_function()
+    assert spent_on(record, "openai:test", cost)["cost"] == pytest.approx(calls * 40 / 1e6)
+    assert spent_on(record, "other:package", cost)["cost"] is None
+    nothing = {"calls": 0, "cached": 0, **dict.fromkeys(("tokens_in", "tokens_out", "cost"))}
+    assert spent_on(RptsRecord.parse(make_record([0.5, 0.5])), "lexical", cost) == nothing
 
 
 def test_a_cached_reply_is_marked_and_has_the_tokens_that_were_paid(
@@ -194,7 +199,7 @@ def test_a_cached_reply_is_marked_and_has_the_tokens_that_were_paid(
     server.answer = oracle.answer
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path))
     first, again = (record_of("rewritten, answer read", monkeypatch) for _ in range(2))
-    one, other = (spent_on(each, None) for each in (first, again))
+    one, other = (spent_on(each, None, cost_function()) for each in (first, again))
     assert one["cached"] == 0
     assert other == {**one, "cached": one["calls"]}
 
@@ -226,10 +231,6 @@ def test_the_messages_of_a_chat_model_are_in_the_samples(server: JudgeServer) ->
 
 
 # --- comments -------------------------------------------------------------------------------------
-
-
-def make_record_of(*scores: float) -> RptsRecord:
-    return RptsRecord.parse(make_record([*scores, 0.5][:2]), text="x")
 
 
 @pytest.fixture(scope="module")

@@ -405,7 +405,7 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
     expect(card.locator(".tree .flag.restates")).to_have_count(2)
     root = card.locator("article.judged.root")
     root.locator("summary").click()
-    expect(root.locator("pre.reply")).to_have_text("Score: 0.2")
+    expect(root.locator(".reply")).to_have_text("Score: 0.2")
     question = "Does the evidence lead to Conclusion 3, and that to the final answer?"
     expect(root).to_contain_text(question)
     expect(root.locator("li")).to_have_count(0)
@@ -488,7 +488,7 @@ def test_graded_answers_have_their_own_tables(opened: Opened) -> None:
     for part in ("#overview", "#instances", rome, "#graded-reform"):
         expect(page.locator(part)).to_be_hidden()
     expect(article.locator("h1")).to_be_focused()
-    article.get_by_text("Judge reply").first.click()
+    article.get_by_text("Judge request and reply").first.click()
     expect(article.get_by_text("GRADE: 0.0")).to_be_visible()
     # The neighbours come from the answer's own table, as it is filtered.
     expect(article.get_by_role("link", name="Previous")).to_be_hidden()
@@ -526,11 +526,13 @@ def test_a_window_of_1280_pixels(browser: Any, tmp_path: Path) -> None:
         for place in ("rpts-demo-4", "rome-geo-1", "cmmath-0"):
             names = go(page, place).locator(".images .leaf.image").all_inner_texts()
             assert names == [f"Image {at}" for at in range(len(names))] != []
-        # A gold text is shown once; what has no gold reasoning does not speak of it.
+        # What has no gold reasoning does not speak of it.
         article = go(page, "rpts-demo-0")
         open_details(page)
         asked = " ".join(article.locator(".asked").first.inner_text().split())
-        assert "image shows? Compared with: gold reasoning, step 0 Score" in asked
+        assert re.search(
+            r"image shows\? [\d.]+ .+ system .+ user Facts about the picture: 1\. <<<", asked
+        )
         go(page, "rome-geo-1")
         assert "gold" not in page.locator("article.open").inner_text()
 
@@ -601,10 +603,10 @@ def test_print_and_colours(browser: Any, report: Path) -> None:
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     article = page.locator("article.open")
-    assert article.locator("details:not([open]):not(.record)").count() == 0
+    assert article.locator("details:not([open], .record, .prompt-of)").count() == 0
     assert article.locator("details.record[open]").count() == 0
     assert page.locator(".bar-top").is_hidden()
-    assert article.locator("pre.reply").first.is_visible()
+    assert article.locator(".reply").first.is_visible()
     assert page.pdf().startswith(b"%PDF")
     page.context.close()
 
@@ -632,7 +634,7 @@ STATES: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "help": ("", lambda page: page.keyboard.press("?"), "dialog.help"),
     "all": ("rpts-eval-en-5", open_details, "article.open .record-tools button"),
     "unjudged": ("rpts-eval-en-4", open_details, "article.open .record-tools button"),
-    "rome": ("rome-academic-1", open_details, "article.open pre.reply"),
+    "rome": ("rome-academic-1", open_details, "article.open .reply"),
     "wordings": ("reform-gqa-0", open_details, "article.open .chains"),
     "likelihoods": ("reform-gqa-likelihood-1", open_details, "article.open .likelihoods"),
     "zoom": (

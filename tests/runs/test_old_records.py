@@ -105,7 +105,7 @@ def test_scored_again_they_have_what_they_lacked(
         assert record["rpts"] == old[number]["rpts"]
         for step in record["steps"]:
             for question in step["questions"]:
-                assert question.pop("call")["input_tokens"] == 10
+                assert question.pop("call")["tokens"] == [10, 5]
         assert record["steps"] == old[number]["steps"]
         assert record["guarded"] is not None
         assert record["root"]["score"] is not None

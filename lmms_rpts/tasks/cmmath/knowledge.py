@@ -13,11 +13,8 @@ from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
 from lmms_rpts.tasks.grade_types import Curve, Rounds, Subject
-from lmms_rpts.tasks.graded import numeric_frame
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
 
 Point = tuple[str, ...]
@@ -222,27 +219,6 @@ def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
             problems.setdefault(key, (points, []))[1].extend(there([score]))
     items = [(points, fmean(found) if found else None) for points, found in problems.values()]
     return CmmathTree(*subject, knowledge_tree(items))
-
-
-def tree_frame(trees: Sequence[CmmathTree]) -> pd.DataFrame:
-    """One row per node.
-
-    Columns: ``task``, ``model``, ``level`` (from 1), ``path`` (names, separated by " > "),
-    ``point`` (whether it is one itself), ``problems``, ``scored``, ``accuracy``.
-    """
-    names = ("point", "problems", "scored", "accuracy")
-    rows = [
-        {
-            "task": tree.task,
-            "model": tree.model,
-            "level": len(node.path),
-            "path": " > ".join(node.path),
-            **{name: getattr(node, name) for name in names},
-        }
-        for tree in trees
-        for node in chain.from_iterable(tree.nodes)
-    ]
-    return numeric_frame(rows, ("task", "model", "path"))
 
 
 def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:

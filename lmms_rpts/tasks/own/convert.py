@@ -24,7 +24,7 @@ from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.grading.grader import infer_kind
 from lmms_rpts.tasks.data import DataError, download, raise_faults
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
-from lmms_rpts.tasks.own.data import Instance, check_instances, label, written
+from lmms_rpts.tasks.own.data import Instance, label, written
 
 TARGETS = tuple(Instance.model_fields)
 """The fields that others can be mapped to; ``question`` is also used for a statement."""
@@ -171,22 +171,6 @@ def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]
                 taken.add(source)
                 break
     return {target: found[target] for target in TARGETS if target in found}
-
-
-def convert(
-    table: Table, mapping: Mapping[str, str], form: str | None, images: Path | None = None
-) -> tuple[str, list[Row], Pictures, list[str]]:
-    """The form of the answers, the instances of a table, their images, and all other faults.
-
-    Args:
-        mapping: the source of each field; see ``map_names``.
-        form: of the answers; None: inferred.
-        images: the user's folder of images; see ``collect_images``.
-    """
-    rows = map_rows(table, mapping)
-    form = form or infer_form(rows)
-    rows, pictures = collect_images(table, plain_stances(rows) if form == "agree" else rows, images)
-    return form, rows, pictures, check_instances(rows, form, mapping)[1]
 
 
 def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:

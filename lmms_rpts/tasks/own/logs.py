@@ -3,20 +3,23 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+import string
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
 
 from lmms_rpts.base.rows import Row, read_objects, read_rows
 from lmms_rpts.runs.responses import FAILED, logged, response_files
-from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.own.convert import Table, convert, map_names
-from lmms_rpts.tasks.own.data import REMEDY
-from lmms_rpts.tasks.own.starting import Start
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.own.convert import Table
 
-_FIELDS = ("id", "question", "answer", "images", "context", "options", "ability")
+_FIELDS = {
+    *("id", "index", "question", "answer", "images", "image", "image_path", "hint", "options"),
+    *string.ascii_uppercase,
+    "category",
+}
+"""The fields of a question in logs of inspect_ai, and in VLMEvalKit's documented columns."""
 
 
 def read_logs(paths: Sequence[Path]) -> list[Row]:
@@ -48,18 +51,15 @@ def notes_of(rows: Sequence[Row]) -> Iterator[str]:
             yield f"{file.name}: {'; '.join(said)}"
 
 
-def start_from(rows: Sequence[Row], data: Path | None = None) -> tuple[Start, list[str]]:
-    """The task of the questions in logs, and notes on what it lacks.
+def questions_of(rows: Sequence[Row], data: Path | None = None) -> tuple[str, Table]:
+    """The name of the task of logs, and its questions: of several rows with one id, the first.
 
     Args:
-        rows: of ``read_logs``; of several with one id, the first has the question.
-        data: the data set, whose fields and images are joined by id; None: that of VLMEvalKit
-            beside the results or in ~/LMUData, by its name, if there is one.
-
-    Raises:
-        DataError: if they are of several tasks, or cannot be used.
+        rows: of ``read_logs``.
+        data: the data set that has the questions and images, by id; None: that of VLMEvalKit
+            beside the results or in ~/LMUData, by its name, else the logs themselves.
     """
-    name, file, notes = str(rows[0].fields["log"]), rows[0].file, []
+    name, file = rows[0].fields["log"], rows[0].file
     if other := next((row for row in rows if row.fields["log"] != name), None):
         raise DataError(
             f"{file.name} is a log of {name}, {other.file.name} of {other.fields['log']}: score "
@@ -69,35 +69,16 @@ def start_from(rows: Sequence[Row], data: Path | None = None) -> tuple[Start, li
         folders = file.parent, Path.home() / "LMUData"
         beside = (each for folder in folders for each in folder.glob("*.tsv"))
         data = next((each for each in beside if file.stem.endswith(f"_{each.stem}")), None)
-    more: dict[str, Mapping[str, Any]] = {}
-    if data:
-        known = {
-            str(row.fields.get("index", row.fields.get("id"))): row for row in read_objects(data)
-        }
-        more = {own_id: row.fields for own_id, row in known.items()}
-        notes.append(f"Questions and images are joined from {data}, by id")
-    asked: dict[str, Row] = {}
-    for row in rows:
-        own_id = str(row.fields["id"])
-        if data and own_id not in more:
-            raise DataError(f"{data} has no question {own_id!r}, which {row.where} answers")
-        asked.setdefault(own_id, replace(row, fields={**more.get(own_id, {}), **row.fields}))
-    found = tuple(asked.values())
-    names = tuple(dict.fromkeys(name for row in found for name in row.fields))
-    places = tuple({each.absolute().parent for each in (data or file, file)})
-    table = Table(str(file), found, places, names)
-    chosen = {"id": "id"} | ({"ability": "category"} if "category" in names else {})
-    mapping = {to: of for to, of in map_names(names, chosen).items() if to in _FIELDS}
-    without = sum(not row.fields.get(mapping.get("answer", "")) for row in found)
-    if without:
-        notes.append(f"{without} of {len(found)} questions have no answer: answers are not graded")
-    kind = "none" if without else None
-    form, made, pictures, faults = convert(table, mapping, kind)
-    if pictures.faults and data is None:
-        del mapping["images"]
-        form, made, pictures, faults = convert(table, mapping, kind)
-    raise_faults(file, [*faults, *pictures.faults], REMEDY)
-    if not pictures.found:
-        notes.append("No images: only text is judged. To join them by id: --data DATASET.tsv")
-    task = "log_" + re.sub("[^A-Za-z0-9]+", "_", name)[:50].removesuffix("_rpts").strip("_")
-    return Start(task, form, "en", [row.fields for row in made], pictures.found), notes
+    known = read_objects(data) if data else rows
+    asked = {str(row.fields.get("index", row.fields.get("id"))): row for row in reversed([*known])}
+    answered = dict.fromkeys(str(row.fields["id"]) for row in rows)
+    if absent := next((own_id for own_id in answered if own_id not in asked), None):
+        raise DataError(f"{data} has no question {absent!r}, which {file} answers")
+    found, place = tuple(asked[own_id] for own_id in answered), data or file
+    names = dict.fromkeys(each for row in found for each in (*row.cells, *row.fields))
+    names.pop("index" if "id" in names else "id", None)
+    if not (place.parent / str(found[0].fields.get("image_path"))).is_file():
+        names.pop("image_path", None)  # results name the images of a data set that is elsewhere
+    task = re.sub("[^A-Za-z0-9]+", "_", f"log {name}")[:50].removesuffix("_rpts").strip("_")
+    used = tuple(each for each in names if each in _FIELDS)
+    return task, Table(str(place), found, (place.absolute().parent,), used)
