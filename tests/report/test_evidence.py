@@ -82,6 +82,9 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
         RPTS, RptsRecord, make_doc(), THOUGHT + FREE,
         {"source": "both", "consistency": True, "pretended_tools": True, "transform": "llm"},
     ),
+    "no reasoning after the thinking": (
+        RPTS, RptsRecord, make_doc(), THOUGHT + "The answer is 42.", {"transform": "llm"},
+    ),
     "thinking alone": (
         RPTS, RptsRecord, make_doc(), THOUGHT + FREE, {"source": "thinking", "transform": "llm"},
     ),
