@@ -85,17 +85,18 @@ def test_bars_warnings_and_errors_are_in_the_status_and_keys_are_not(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(status, "INTERVAL", 0.01)
+    monkeypatch.setenv("OPENAI_API_KEY", "ordinary-words")
     words = f"lmms-eval --model_args api_key={SECRET},base=x"
 
     @followed(tmp_path / "new", words, "m", "t")
     def fail() -> None:
         with tqdm(total=8, desc="Model Responding", file=sys.stderr) as bar:
-            logger.warning("the key {} was refused", SECRET)
+            logger.warning("{} and ordinary-words were refused", SECRET)
             bar.update(3)
             wait_until(lambda: any(each.done == 3 for each in statuses(tmp_path / "new")))
             (found,) = statuses(tmp_path / "new")
             assert (found.stage, found.total, found.stopped) == ("Generating", 8, False)
-            assert found.warning == "the key *** was refused"
+            assert found.warning == "*** and *** were refused"
             raise ValueError(f"mine {SECRET}")
 
     with pytest.raises(ValueError, match="mine"):

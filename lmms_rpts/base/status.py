@@ -22,12 +22,13 @@ from tqdm import tqdm
 from lmms_rpts.base.files import draft_of
 from lmms_rpts.base.masking import mask
 from lmms_rpts.base.schema import Model, Number, Share, Text, Whole
+from lmms_rpts.base.settings import load_settings
 
 STATUS = "lmms_rpts_status_"
 INTERVAL = 2.0
 """Seconds between writes."""
 _SILENT = 60.0  # seconds without a write after which a run has stopped
-_LONGEST = 2_000
+_LONGEST, _PATIENCE = 10_000, 5.0  # characters of a text; seconds for the last write
 
 
 class Status(Model):
@@ -66,39 +67,41 @@ def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[Non
 
     The file is removed at the end. After an error it stays until the same command runs again.
     """
-    facts: dict[str, Any] = {"command": mask(command), "model": mask(model), "tasks": tasks}
+
+    def masked(text: str) -> str:
+        return mask(text.strip(), load_settings().openai_key or "")[:_LONGEST]
+
+    facts: dict[str, Any] = {"command": masked(command), "model": masked(model), "tasks": tasks}
     file = folder.absolute() / f"{STATUS}{sha256(command.encode()).hexdigest()[:12]}.json"
     facts |= {"host": gethostname(), "pid": os.getpid(), "begun": time.time()}
+    facts |= {"warning": "", "ended": ""}
     over = threading.Event()
     thread = threading.Thread(target=_write, args=(file, facts, over), daemon=True)
     warned = logger.add(
-        lambda said: facts.update(warning=mask(said.strip())[:_LONGEST]),
-        level="WARNING",
-        format="{message}",
+        lambda said: facts.update(warning=masked(said)), level="WARNING", format="{message}"
     )
     thread.start()
     try:
         yield
     except BaseException as error:
-        facts["ended"] = mask(f"{type(error).__name__}: {error}")[:_LONGEST]
+        facts["ended"] = masked(f"{type(error).__name__}: {error}")
         raise
     finally:
         over.set()
-        thread.join(INTERVAL)
+        thread.join(_PATIENCE)
         with suppress(ValueError):  # lmms-eval may have removed it
             logger.remove(warned)
 
 
 def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
     try:
-        while True:
+        last = False
+        while not last:
+            last = over.wait(INTERVAL if "time" in facts else 0)
             facts.update(_progress(), time=time.time())
             with draft_of(file) as draft:
                 draft.write_text(Status(**facts).model_dump_json(), encoding="utf-8")
-            if over.is_set():
-                break
-            over.wait(INTERVAL)
-        if "ended" not in facts:
+        if not facts["ended"]:
             file.unlink()
     except Exception as error:  # it must never affect the run
         logger.debug("The status of the run is not written: {}", error)
@@ -107,7 +110,7 @@ def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
 def _progress() -> dict[str, Any]:
     """The state of the newest progress bar; ``facts`` of a bar are further fields."""
     try:
-        bars = [bar for bar in list(tqdm._instances) if bar.total]
+        bars = [bar for bar in list(vars(tqdm).get("_instances", ())) if bar.total]
         bar = max(bars, key=lambda each: each.start_t)
     except (AttributeError, RuntimeError, ValueError):  # one is being made; there is none
         return {}

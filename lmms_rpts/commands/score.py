@@ -353,7 +353,8 @@ def _score(
     if given.known:
         with options_given(judge=judge, correct=correct):
             _show_differences(given.known.differences(model, rescoring))
-    include = ["--include_path", str(given.include_path)] if given.include_path else []
+    tasks = given.include_path and str(given.include_path.absolute())
+    include = ["--include_path", tasks] if tasks else []
     folder.mkdir()
     merged, graded = (folder / name for name in ("responses.jsonl", "grades.json"))
     write_responses(merged, rescoring.responses)
@@ -365,9 +366,8 @@ def _score(
     with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
         if job:
-            place = given.include_path and str(given.include_path.absolute())
             files = {"responses": str(merged), "report": str(folder / "job.json")}
-            environment = _run_job({**job, **files, "include_path": place}, given.verbose, judge)
+            environment = _run_job({**job, **files, "include_path": tasks}, given.verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]

@@ -16,6 +16,7 @@ from lmms_rpts import __version__
 from lmms_rpts.base.escaping import cut_middle, marked
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.judging.scoring import in_words
+from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 
 # Runs before the first paint, so that parts which scripts hide do not flash.
@@ -72,6 +73,7 @@ class Frame:
             name=lambda text, length=_LABEL: cut_middle(text, length),
             content=_content,
             breakable=_breakable,
+            in_line=in_line,
             in_words=in_words,
             g=lambda value: f"{value:.4g}",
             unit=lambda value: min(1.0, max(0.0, value)),

@@ -26,7 +26,7 @@ from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
-from lmms_rpts.report.markup import in_line, rich
+from lmms_rpts.report.markup import rich
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import draw_response
 from lmms_rpts.report.wrapping import width_of
@@ -106,7 +106,6 @@ def render(
     styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.
     frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
-    frame.environment.filters["in_line"] = in_line
     frame.environment.globals.update(
         _names(),
         once=once,
