@@ -193,6 +193,8 @@ def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Pa
 
     Tags of several readers are joined; each comment is a line that begins with its reader.
     """
+    import pandas as pd
+
     labels = {digest_of(run): run.label for run in runs}
     found: dict[Any, list[Comment]] = {}
     for each in read_comments(files, runs):
