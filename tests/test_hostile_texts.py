@@ -87,7 +87,7 @@ def grade_reform(text: str) -> None:
 
 
 def show_markup(text: str) -> None:
-    markup._formula.cache_clear()
+    markup._element.cache_clear()
     for shown in (f"\\({text}\\)", text):
         markup.rich(shown, block=True)
         markup.rich(shown)

@@ -45,7 +45,6 @@ _FORMULA = re.compile(
       (?P<single>[^$\n`]{{1,1000}}?)(?<![\s\\])\$(?![0-9$])
     | (?P<bare>\\begin\{{(?P<name>[a-z]{{1,12}}\*?)\}}{_LINES}{{1,1000}}?\\end\{{(?P=name)\}})
     | \\(?P<sign>[$*_`])
-    | (?P<own>[{_OPEN}{_CLOSE}])
     """,
     re.VERBOSE,
 )
@@ -95,9 +94,7 @@ def rich(text: str, *, block: bool = False) -> Markup:
 
 def render(text: str, *, block: bool = True) -> str | None:
     """A text as HTML; None: it has no markup, or is shown as it was written."""
-    if len(text) > LONGEST or not re.search(
-        r"[$\\*`|#]|^[ \t]*(?:[-+]|\d+[.)])\s", text, re.MULTILINE
-    ):
+    if len(text) > LONGEST or not _ANY.search(text) or _OPEN in text:
         return None
     text, formulas = marked(text), []
 
@@ -136,7 +133,7 @@ def in_line(text: str) -> str:
 
     def line(found: re.Match[str]) -> str:
         try:
-            return _line(_element(_latex(found))) if _latex(found) else found[0]
+            return found[0] if found["sign"] else _line(_element(_latex(found)))
         except ValueError:
             return found[0]
 
@@ -186,41 +183,34 @@ def _stars(state: Any, silent: bool) -> bool:
 
 
 def _latex(found: re.Match[str]) -> str:
-    kinds = ("block", "inline", "double", "single", "bare")
-    return next((found[kind] for kind in kinds if found[kind]), "")
+    return "" if found["sign"] else found[found.lastgroup or 0].strip()
 
 
 def _shown(found: re.Match[str], alone: bool) -> str:
     """The HTML of a formula, or of a sign that would be markup."""
-    latex = _latex(found)
-    if not latex:
-        return escape(found["sign"] or found[0])
-    display = alone or bool(found["block"])
     try:
-        return _formula(latex.strip(), display)
+        return found["sign"] or _formula(_latex(found), alone or bool(found["block"]))
     except ValueError:
         return escape(found[0])
 
 
-# Its elements are much longer than a formula, which many answers repeat.
-@lru_cache(maxsize=4096)
 def _formula(latex: str, display: bool) -> str:
     """A formula as MathML; ValueError if it can't be one."""
-    element = _element(latex)
-    element.set("display", "block" if display else "inline")
-    html = _serialised(element)
+    html = _serialised(_element(latex, "block" if display else "inline"))
     if display or len(latex) > 20:  # may be wider than the window
         kind = "formula display" if display else "formula"
         return f'<span class="{kind}" tabindex="0">{html}</span>'
     return html
 
 
-def _element(latex: str) -> Element:
+# Many answers repeat a formula.
+@lru_cache(maxsize=4096)
+def _element(latex: str, display: str = "inline") -> Element:
     if _EXPLOSIVE.search(latex):
         raise ValueError("defines commands")
     try:
         latex = re.sub(r"(?<!\\)%", r"\\%", latex)  # "50% of" is no comment
-        element = convert_to_element(_ALIGNED.sub(r"\\\1{split}", latex))
+        element = convert_to_element(_ALIGNED.sub(r"\\\1{split}", latex), display=display)
     except Exception as error:  # the library raises what it happens to meet, such as IndexError
         raise ValueError(str(error)) from None
     missing = _figures(latex) - _figures(unescape("".join(element.itertext())))
