@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from tests.support.batch_server import BatchJudgeServer, by_vllm
 from tests.support.judge_server import ServerReply, by_prompt
-from tests.support.lmms import run
+from tests.support.lmms import read_record, run
 from tests.test_score import COMMAND, DEMO
 
 PRICE = {"LMMS_RPTS_PRICE": "10/10"}
@@ -46,7 +46,7 @@ class Scoring:
         """The records, byte for byte."""
         (file,) = (self.folder / way).glob("*_samples_*.jsonl")
         rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        return {row["doc_id"]: row["filtered_resps"] for row in rows}
+        return {row["doc_id"]: read_record(row) for row in rows}
 
 
 @pytest.fixture(scope="module")

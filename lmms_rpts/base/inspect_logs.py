@@ -41,15 +41,20 @@ def inspect_rows(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[R
             read, names = partial(_member, archive), {*archive.namelist()}
             # A log of a run that goes on, or was killed, has no header yet.
             head = "header.json" if "header.json" in names else "_journal/start.json"
-            # samples/ID_epoch_2.json
-            inside = sorted(names, key=lambda name: name.rpartition("_epoch_")[::-1])
-            inside = [each for each in inside if each.startswith("samples/")]
+            inside = [each for each in names if each.startswith("samples/")]
+            inside.sort(key=_epoch_and_id)
             yield from _rows(path, {"status": "started", **read(head)}, inside, read)
     except OSError:
         raise
     except Exception as error:  # of zipfile, zstandard, json, or a field of another version
         said = f"{path} is not a log that inspect_ai 0.3 writes: copy it again"
         raise ReadError(f"{said} ({type(error).__name__}: {error})") from None
+
+
+def _epoch_and_id(name: str) -> list[tuple[int, str]]:
+    """The sorting key of ``samples/ID_epoch_2.json``: 2 comes before 10."""
+    parts = name.rpartition("_epoch_")[::2]
+    return [(len(each), each) for each in reversed(parts)]
 
 
 def _member(archive: ZipFile, name: str) -> Any:

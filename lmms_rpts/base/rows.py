@@ -16,7 +16,6 @@ from dataclasses import dataclass
 from itertools import chain, islice
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
-from zipfile import BadZipFile
 
 from pydantic import BaseModel, ValidationError
 
@@ -363,7 +362,9 @@ def _xlsx(path: Path) -> Iterator[Row]:
 
     try:
         table = pd.read_excel(path, dtype=str, keep_default_na=False)
-    except (ValueError, KeyError, BadZipFile) as error:
+    except OSError:
+        raise
+    except Exception as error:  # of zipfile, XML, or openpyxl
         raise ReadError(f"{path} is not a readable Excel file: {error}") from None
     for number, cells in enumerate(table.to_dict("records")):
         there = {str(name): cell for name, cell in cells.items() if cell.strip()}

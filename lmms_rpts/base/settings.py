@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -332,10 +333,13 @@ def refuse_unknown(tables: Iterable[str]) -> None:
             raise _unknown(f"{name} in {config_file()}", name, {each: each for each in tables})
 
 
-def variables_given(tables: Iterable[type[Table]]) -> list[str]:
-    """The settings that variables set, as ``NAME=VALUE``; no keys."""
+def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
+    """A command for a shell, with the variables that hold settings, and the file; no keys."""
     given = ((table, each) for table in tables for each in table.given().values())
-    return [f"{name}={text}" for table, (text, name) in given if name in table.variables()]
+    found = {name: text for table, (text, name) in given if name in table.variables()}
+    found |= {name: text for name in [CONFIG] if (text := os.environ.get(name, ""))}
+    # Of 'NAME=a b', a shell would run a command with this name.
+    return " ".join([*(f"{name}={shlex.quote(found[name])}" for name in found), shlex.join(words)])
 
 
 @contextmanager

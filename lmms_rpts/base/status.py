@@ -68,8 +68,10 @@ def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[Non
     The file is removed at the end. After an error it stays until the same command runs again.
     """
 
+    key = load_settings().openai_key or ""
+
     def masked(text: str) -> str:
-        return mask(text.strip(), load_settings().openai_key or "")[:_LONGEST]
+        return mask(text.strip(), key)[:_LONGEST]
 
     facts: dict[str, Any] = {"command": masked(command), "model": masked(model), "tasks": tasks}
     file = folder.absolute() / f"{STATUS}{sha256(command.encode()).hexdigest()[:12]}.json"
@@ -94,26 +96,26 @@ def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[Non
 
 
 def _write(file: Path, facts: dict[str, Any], over: threading.Event) -> None:
-    try:
-        last = False
-        while not last:
-            last = over.wait(INTERVAL if "time" in facts else 0)
+    last, wait = False, 0.0
+    while not last:
+        last, wait = over.wait(wait), INTERVAL
+        try:
             facts.update(_progress(), time=time.time())
             with draft_of(file) as draft:
                 draft.write_text(Status(**facts).model_dump_json(), encoding="utf-8")
-        if not facts["ended"]:
+        except Exception as error:  # it must never affect the run; a full disk may have space again
+            logger.debug("The status of the run is not written: {}", error)
+    if not facts["ended"]:
+        with suppress(OSError):
             file.unlink()
-    except Exception as error:  # it must never affect the run
-        logger.debug("The status of the run is not written: {}", error)
 
 
 def _progress() -> dict[str, Any]:
     """The state of the newest progress bar; ``facts`` of a bar are further fields."""
-    try:
-        bars = [bar for bar in list(vars(tqdm).get("_instances", ())) if bar.total]
-        bar = max(bars, key=lambda each: each.start_t)
-    except (AttributeError, RuntimeError, ValueError):  # one is being made; there is none
+    bars = [bar for bar in list(vars(tqdm).get("_instances", ())) if getattr(bar, "total", 0)]
+    if not bars:
         return {}
+    bar = max(bars, key=lambda each: getattr(each, "start_t", 0.0))  # of one that is being made
     seen, name = bar.format_dict, str(bar.desc).removesuffix(": ")
     rate = seen["rate"] or (bar.n - bar.initial) / max(seen["elapsed"], 1e-9)
     stage = "Generating" if name == "Model Responding" else name

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from importlib.util import find_spec
@@ -139,10 +138,10 @@ def paragraphs(docstring: str | None) -> str:
 
 def same_command() -> str:
     """This command with the settings that variables give it, to be run again."""
-    from lmms_rpts.base.settings import variables_given
+    from lmms_rpts.base.settings import with_variables
     from lmms_rpts.tasks.benchmark import settings_tables
 
-    return shlex.join([*variables_given(settings_tables()), "lmms-rpts", *sys.argv[1:]])
+    return with_variables(["lmms-rpts", *sys.argv[1:]], settings_tables())
 
 
 def fail(reason: object) -> NoReturn:

@@ -10,7 +10,6 @@ import copy
 import dataclasses
 import json
 import math
-import shlex
 import sys
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -72,8 +71,9 @@ def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[Non
 
     ``options``: those of lmms-eval's command line; None for a run in Python.
     """
-    from lmms_rpts.base.settings import load_settings
+    from lmms_rpts.base.settings import load_settings, with_variables
     from lmms_rpts.base.status import followed
+    from lmms_rpts.tasks.benchmark import settings_tables
 
     ours, settings = our_tasks(tasks), load_settings()
     folder = settings.status or getattr(options, "output_path", None)
@@ -84,7 +84,8 @@ def follow(tasks: Mapping[Any, Any], options: Any) -> AbstractContextManager[Non
     name = model_name({"config": vars(options), "model_source": options.model}) or ""
     start = f"torchrun --nproc_per_node {settings.processes} -m lmms_eval"
     words = [*(start if settings.processes > 1 else "lmms-eval").split(), *sys.argv[1:]]
-    return followed(Path(folder), settings.command or shlex.join(words), name, ", ".join(ours))
+    command = settings.command or with_variables(words, settings_tables())
+    return followed(Path(folder), command, name, ", ".join(ours))
 
 
 def create_response_cache(

@@ -187,10 +187,8 @@ def logged(row: Row) -> Mapping[str, Any] | None:
         return None
     response = f"{FAILED}{error}" if error else _with_thinking(fields.get("thinking"), said)
     tokens = [fields.get("token_counts")]
-    return {"id": own_id, "response": [response], "token_counts": tokens} | {
-        "model": model,
-        "log": log,
-    }
+    named = {"id": own_id, "model": model, "log": log}
+    return {**named, "response": [response], "token_counts": tokens}
 
 
 def _prediction(row: Row) -> Mapping[str, Any] | None:
@@ -216,7 +214,7 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     if not answers or not all(isinstance(each, str) for each in answers):
         return None
     reasons, usages = (
-        found if len(found := _each_round(fields.get(name), rounds)) == len(answers) else []
+        given if len(given := _each_round(fields.get(name), rounds)) == len(answers) else []
         for name in ("reason", "usage")
     )
     said = [

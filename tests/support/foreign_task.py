@@ -17,7 +17,7 @@ from typing import Any
 from PIL import Image
 
 from tests.support.judge_server import Body, JudgeServer
-from tests.support.lmms import Run, run_lmms_eval
+from tests.support.lmms import Run, read_record, run_lmms_eval
 
 SIDE = 64
 SQUARES = 24
@@ -276,8 +276,8 @@ def record_of(row: Mapping[str, Any]) -> Any:
     texts = found if isinstance(found, list) else [found]
     if not all(isinstance(text, str) and text.startswith('{"schema"') for text in texts):
         return None
-    records = [json.loads(text) for text in texts]
-    return records if len(records) > 1 else records[0]
+    records = read_record(row)
+    return records[0] if len(texts) == 1 and isinstance(found, list) else records
 
 
 def records_of(done: Run, task: str = "colours_rpts") -> dict[int, Any]:

@@ -192,7 +192,6 @@ def write_start(
             "move them."
         )
     texts = {
-        DATA: _jsonl(start.instances),
         f"{start.name}.yaml": _YAML.format(
             name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
         ),
@@ -211,9 +210,7 @@ def write_start(
             for at, text in enumerate(start.responses)
         ]
         texts[RESPONSES] = _jsonl(rows)
-    for name, text in texts.items():
-        with draft_of(folder / name) as draft:
-            draft.write_text(text, encoding="utf-8", newline="\n")
+    texts[DATA] = _jsonl(start.instances)  # the last file: with it, the folder is whole
     shown = tqdm(start.images.items(), desc="Copying images", disable=len(start.images) <= _MANY)
     for name, image in shown:
         target = folder / IMAGES / name
@@ -222,6 +219,9 @@ def write_start(
             target.write_bytes(image)
         else:
             shutil.copyfile(image, target)
+    for name, text in texts.items():
+        with draft_of(folder / name) as draft:
+            draft.write_text(text, encoding="utf-8", newline="\n")
     load(Source(folder.absolute() / DATA, folder.absolute() / IMAGES, start.form, start.language))
 
 
