@@ -302,16 +302,9 @@ def _check_groups(
 def _nothing(saved: SavedResponses, tasks: Sequence[str], passed_over: Sequence[str]) -> str:
     if not passed_over:
         return f"{saved.path} contains no responses"
-    advice = (
-        'To score them as another task, set "task" in each line'
-        if tasks
-        else "To score a custom task again, use lmms-eval: --model replay --model_args "
-        "samples=FOLDER --tasks NAME --include_path FOLDER"
-    )
     return (
-        f"{saved.path} contains no responses to "
-        f"{' or '.join(tasks) or 'a task that can be scored'}; tasks with responses: "
-        f"{', '.join(passed_over)}. {advice}"
+        f"{saved.path} contains no responses to {' or '.join(tasks)}; tasks with responses: "
+        f'{", ".join(passed_over)}. To score them as another task, set "task" in each line'
     )
 
 

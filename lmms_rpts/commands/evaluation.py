@@ -53,17 +53,10 @@ class Written:
 def replay_command(
     samples: Path, tasks: str, output: Path, *, name: str | None = None, more: Sequence[str] = ()
 ) -> list[str]:
-    """The command that scores saved responses.
+    """The command that scores the responses of ``samples``, which the model ``name`` wrote.
 
-    Args:
-        samples: a file that ``read_responses`` can read.
-        tasks: tasks or groups, joined by commas.
-        output: an empty folder for results and samples.
-        name: the model that wrote the responses.
-        more: further arguments of lmms-eval.
-
-    Raises:
-        EvaluationError: if lmms-eval cannot take a path.
+    ``tasks``: tasks or groups, joined by commas; ``output``: an empty folder for results and
+    samples; ``more``: further arguments. An EvaluationError if lmms-eval cannot take a path.
     """
     for path in (samples, output):
         if "," in str(path):
@@ -84,12 +77,9 @@ def replay_command(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a command of ``replay_command``, or a job, and return its exit status.
+    """Run a command of ``replay_command``, or a job, to its exit status; an interrupt ends it.
 
-    If the wait is interrupted, for example by Ctrl-C, lmms-eval is ended.
-
-    Args:
-        log: a new file for what lmms-eval prints, except progress bars; None: it is shown.
+    ``log``: a new file for what it prints, except progress bars; None: it is shown.
     """
     if log is not None:
         from lmms_rpts.host.evaluate import LOG
@@ -116,10 +106,14 @@ def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None
         raise
 
 
-def read_log(log: Path) -> str:
+def read_log(log: Path | None) -> str:
     """What lmms-eval printed, without colours; empty if there is no such file."""
     try:
-        return _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
+        return (
+            ""
+            if log is None
+            else _COLOUR.sub("", log.read_text(encoding="utf-8", errors="replace"))
+        )
     except OSError:
         return ""
 
@@ -143,13 +137,7 @@ def own_warnings(said: str) -> list[str]:
 def find_written(output: Path, code: int, said: str = "") -> Written:
     """The files that a run with exit status ``code`` wrote below ``output``.
 
-    Args:
-        output: the output folder of the run.
-        code: its exit status.
-        said: its log; empty if it was shown.
-
-    Raises:
-        EvaluationError: if it failed, with its own message.
+    ``said``: its log; empty if it was shown. An EvaluationError with its own message if it failed.
     """
     results = list(output.rglob("*_results.json"))
     # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.

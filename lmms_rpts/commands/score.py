@@ -418,8 +418,7 @@ def _run_job(job: Mapping[str, Any], verbose: bool, judge: str | None) -> dict[s
     command = [sys.executable, "-m", JOB, json.dumps(job)]
     code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
     if not report.is_file():
-        said = reason_of(read_log(log) if log else "")
-        raise EvaluationError(f"The job of Ray failed (status {code}){said}")
+        raise EvaluationError(f"The job of Ray failed (status {code}){reason_of(read_log(log))}")
     found = json.loads(report.read_text(encoding="utf-8"))
     if fault := found["fault"]:
         begun = "usage" in found
@@ -459,13 +458,10 @@ def _evaluate(
     command: Sequence[str], output: Path, environment: dict[str, str], verbose: bool, note: bool
 ) -> Written:
     sys.stdout.flush()
-    if verbose:
-        return find_written(output, run(command, environment))
-    if note:
+    if note and not verbose:
         typer.echo("lmms-eval is starting; --verbose shows its log", err=True)
-    log = output.with_suffix(".log")
-    code = run(command, environment, log)
-    return find_written(output, code, read_log(log))
+    log = None if verbose else output.with_suffix(".log")
+    return find_written(output, run(command, environment, log), read_log(log))
 
 
 def _keep(written: Written, output: Path) -> Written:
