@@ -39,7 +39,7 @@ def detection(
             [0, 1] vary as much as they can. Documents of one cluster are not independent.
 
     Raises:
-        RunError: if a run does not have a task.
+        RunError: if a run does not have a task, or too few documents.
     """
     rows = []
     for task, there in documents.items():
@@ -50,6 +50,8 @@ def detection(
             cells: dict[str, Any] = {"task": task, "score": score, "based on": basis}
             cells |= {"deviation": deviation, "needed": documents_needed(difference, deviation)}
             rows.append(cells | {"documents": there, "detectable": detectable(there, deviation)})
+    if not rows:
+        raise RunError("The runs do not show how scores vary: no two documents differ")
     title = f"Documents for a difference of {difference:g}"
     return Measured((), {title: rows}, (_NOTE.format(difference),))
 

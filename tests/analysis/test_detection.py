@@ -74,7 +74,10 @@ def test_two_runs_and_clusters(tmp_path: Path) -> None:
     assert double["accuracy"]["deviation"] == pytest.approx(expected * 2**0.5, rel=0.03)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused(tmp_path: Path) -> None:
+    (alike,) = read_runs(write(tmp_path, [True] * 3))
+    with pytest.raises(RunError, match="no two documents differ"):
+        rows(14, alike)
     (rome,) = read_runs(SAVED / "rome")
     with pytest.raises(RunError, match="Not all of the runs have the task rpts_demo"):
         rows(14, rome, task="rpts_demo")
