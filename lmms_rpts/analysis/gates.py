@@ -85,7 +85,8 @@ def gate(comparison: Comparison, condition: str) -> Gate:
         name, margin = sorted((part.left, part.right), key=lambda side: not isinstance(side, Name))
         over_documents = isinstance(margin, float) and name not in comparison.over_wordings
         if over_documents and part(known) is None and (paired := by_name[name].n_both) > 1:
-            deviation = deviation_of(*known[name], paired)
+            low, high = known[name]
+            deviation = deviation_of(low, high, paired)
             count = documents_needed(known[f"{name}.difference"] - margin, deviation)
             needed.append(math.ceil(count * comparison.documents / paired))
     outcomes: Mapping[bool | None, Any] = {True: "failed", False: "passed", None: "undecided"}
