@@ -44,7 +44,7 @@ def test_a_run_is_followed_killed_and_resumed(tmp_path: Path) -> None:
     command = [sys.executable, "-m", "lmms_eval", *words, "--log_samples", "--output_path", out]
 
     def start(server: JudgeServer) -> subprocess.Popen[bytes]:
-        mine = {"LMMS_RPTS_JUDGE": "openai:m", "LMMS_RPTS_CACHE": str(tmp_path / "cache")}
+        mine = {"LMMS_RPTS_JUDGE": "openai:m", "LMMS_RPTS_CACHE": str(tmp_path / "a cache")}
         mine |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": SECRET}
         with (tmp_path / "log").open("w") as log:
             env = clean_environment() | mine | {"LMMS_RPTS_PRICE": "100/200"}
@@ -59,6 +59,7 @@ def test_a_run_is_followed_killed_and_resumed(tmp_path: Path) -> None:
         (found,) = statuses(out)
         assert (found.stage, found.tasks, found.model) == ("Judging steps", "rpts_demo", "careful")
         assert 5 <= found.done < found.total
+        assert f"LMMS_RPTS_CACHE='{tmp_path}/a cache' LMMS_RPTS_PRICE=100/200" in found.command
         assert found.coverage == 1
         assert 0 < found.calls <= 12  # type: ignore[operator]
         assert found.cost
