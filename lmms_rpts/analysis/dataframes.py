@@ -195,12 +195,13 @@ def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Pa
     """
     import pandas as pd
 
-    labels = {digest_of(run): run.label for run in runs}
+    digests = {run.label: digest_of(run) for run in runs}
     found: dict[Any, list[Comment]] = {}
     for each in read_comments(files, runs):
-        found.setdefault((labels[each.run], *each.key[1:5]), []).append(each)
+        found.setdefault(each.key[:5], []).append(each)
+    named = frame["run"].map(digests)
     steps = frame["step"] if "step" in frame else [None] * len(frame)
-    places = zip(*(frame[name] for name in ("run", "task", "doc_id", "repeat")), steps, strict=True)
+    places = zip(named, *(frame[name] for name in ("task", "doc_id", "repeat")), steps, strict=True)
     said = [found.get(place, []) for place in places]
     tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
     comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.documents import Document, DocumentImages
+from lmms_rpts.filters.questions import step_requests
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
-from lmms_rpts.filters.score import ScoreFilter, step_requests
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt

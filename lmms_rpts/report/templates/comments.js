@@ -4,7 +4,9 @@
   if (!source) return;
   const { element } = report, data = JSON.parse(source.content.textContent);
   const most = 20, longestTag = 60, longest = 5000, mostItems = 100000;
-  const anchors = new Map(Object.entries(data.places).map(([anchor, place]) => [JSON.stringify(place), anchor]));
+  // Of the same response, scored twice: the first answer, whose notes the others show.
+  const anchors = new Map(Object.entries(data.places).reverse().map(([anchor, place]) => [JSON.stringify(place), anchor]));
+  const firstOf = (id) => anchors.get(JSON.stringify(data.places[id]));
   const runs = [...new Set(Object.values(data.places).map(([run]) => run))].sort();
   const storageKey = `lmms-rpts-comments-${runs.join("-").slice(0, 500)}`;
   let own = new Map(); // by the id of the answer or step: tags and comment
@@ -66,6 +68,7 @@
     keep();
     offer();
     showCount();
+    for (const each of document.querySelectorAll(".note")) if (each.dataset.of === id) each.show();
   }
 
   // What others said under the reader's name is the reader's own.
@@ -96,7 +99,7 @@
       tags.replaceChildren(...mine.tags.map((tag) => {
         const button = element("button", { type: "button", className: "tag", textContent: `${tag} ×` });
         button.setAttribute("aria-label", `Remove the tag ${tag}`);
-        button.addEventListener("click", () => { change(id, { tags: mine.tags.filter((each) => each !== tag) }); note.show(); field.focus(); });
+        button.addEventListener("click", () => { change(id, { tags: mine.tags.filter((each) => each !== tag) }); field.focus(); });
         return button;
       }));
       if (comment.value !== mine.comment) comment.value = mine.comment;
@@ -105,21 +108,20 @@
       if (!field.value.trim()) return;
       change(id, { tags: [...(own.get(id) || clean({})).tags, field.value] });
       field.value = "";
-      note.show();
     }
     field.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === ",") { event.preventDefault(); add(); } });
     field.addEventListener("change", add);
     comment.addEventListener("input", () => { change(id, { comment: comment.value }); });
-    comment.addEventListener("change", note.show);
     note.addEventListener("toggle", offer);
     note.show();
     return note;
   }
   document.addEventListener("report:made", ({ target }) => {
     for (const card of target.querySelectorAll(".card.run")) {
-      if (!data.places[card.id]) continue;
-      for (const step of card.querySelectorAll(`.judged[id^="${card.id}-s"]`)) step.append(noteOf(step.id));
-      card.append(noteOf(card.id));
+      const first = firstOf(card.id);
+      if (!first) continue;
+      for (const step of card.querySelectorAll(`.judged[id^="${card.id}-s"]`)) step.append(noteOf(step.id.replace(card.id, first)));
+      card.append(noteOf(first));
     }
   });
   const showNotes = () => { for (const each of document.querySelectorAll(".note")) each.show(); showCount(); };
