@@ -11,6 +11,7 @@
   const storageKey = `lmms-rpts-comments-${runs.join("-").slice(0, 500)}`;
   let own = new Map(); // by the id of the answer or step: tags and comment
   let others = new Map(); // by reader and id
+  const elsewhere = { own: [], others: [] }; // not on this page
   let reader = "", kept = true, filed = true;
 
   // --- items: as in files
@@ -46,10 +47,11 @@
     return here.map(([each]) => each);
   }
 
-  // --- storing in the browser
+  // --- storing in the browser: as in files, since another report of these runs has other ids, or shows less
   function keep() {
+    const items = { own: [...own].map(([id, each]) => itemOf(id, "", each)), others: [...others.values()].map((each) => itemOf(each.id, each.who, each)) };
     try {
-      localStorage.setItem(storageKey, JSON.stringify({ reader, filed, own: [...own], others: [...others] }));
+      localStorage.setItem(storageKey, JSON.stringify({ reader, filed, own: [...items.own, ...elsewhere.own], others: [...items.others, ...elsewhere.others] }));
       kept = true;
     } catch { kept = false; }
   }
@@ -57,8 +59,12 @@
     try {
       const state = JSON.parse(localStorage.getItem(storageKey)) || {};
       [reader, filed] = [text(state.reader, 80), state.filed !== false];
-      own = new Map((state.own || []).map(([id, each]) => [id, clean(each)]));
-      others = new Map([...others, ...(state.others || []).map(([key, each]) => [key, { ...each, ...clean(each) }])]);
+      own = new Map();
+      for (const name of ["others", "own"]) {
+        const items = state[name] || [];
+        elsewhere[name] = items.filter((each) => !idOf(each));
+        for (const each of items.filter(idOf)) if (name === "own") own.set(idOf(each), clean(each)); else take(each);
+      }
     } catch { /* nothing is stored, or not by this page */ }
   }
   function change(id, what) {
