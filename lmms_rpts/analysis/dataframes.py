@@ -285,11 +285,11 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
 
 def cells_of(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
-    rpts = grading is GRADING
-    return _of_response(run, record, cost) if rpts else _graded(run, record, grading, cost)
+    cells = _of_response(run, record) if grading is GRADING else _graded(run, record, grading)
+    return cells | spent_on(record, record.scoring.judge, cost)
 
 
-def _graded(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
+def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
     instance, display = record.instance, grading.display
     breakdowns = {
         name: " | ".join(filter(None, values_of(record)))
@@ -306,14 +306,13 @@ def _graded(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str,
         "answer": display.answer(record).final,
         "gold_answer": " | ".join(display.question(record).gold) or None,
         "tokens": record.tokens,
-        **spent_on(record, record.scoring.judge, cost),
         "judge": record.scoring.judge,
         "reason": record.reason,
         **{name: each.of(record) for name, each in grading.response_metrics.items()},
     }
 
 
-def _of_response(run: Run, response: RptsRecord, cost: Cost) -> dict[str, Any]:
+def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **response_cells(run, response),
@@ -323,7 +322,6 @@ def _of_response(run: Run, response: RptsRecord, cost: Cost) -> dict[str, Any]:
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
-        **spent_on(response, response.settings.judge, cost),
         "reason": response.reason,
         "restating": len(found.restating),
         "missing_evidence": _named(in_order(found.needed - found.used)),
