@@ -71,7 +71,7 @@ def test_no_figure_is_cut_off_on_a_narrow_screen(
     "conditions, status, said",
     (["evidence_coverage < -0.1"], 1, "failed: evidence_coverage < -0.1; "),
     (["rpts < -0.03", "evidence_coverage < -0.1"], 1, "undecided: rpts < -0.03; "),
-    (["rpts < -0.03"], 0, "documents would decide it (80% power)"),
+    (["rpts < -0.03"], 0, "so the gate does not fail; about "),
     (["rpts < -0.2", "judge_coverage.b < 0.9"], 0, "passed: judge_coverage.b < 0.9; "),
     (["rpts.low < -0.03"], 1, "failed: rpts.low < -0.03; rpts.low is -0.1323"),
     (["rtps < 0"], 2, "Did you mean rpts?"),

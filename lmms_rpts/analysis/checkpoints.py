@@ -60,7 +60,8 @@ def by_step(
         task: only this task.
 
     Raises:
-        RunError: if a step is unknown or there twice, or there are fewer than two checkpoints.
+        RunError: if a step is unknown or there twice, there are fewer than two checkpoints, or none
+            has a value.
     """
     grading, known = shared_grading(runs), {step_of(run): run for run in runs}
     if len(known) < max(2, len(runs)):
@@ -94,6 +95,8 @@ def by_step(
             if len(values) > 1 and metric.higher_is_better is not None:
                 chosen = max(values) if metric.higher_is_better else min(values)
                 best.append(f"{values[chosen]:,} ({title})")
+    if not tables:
+        raise RunError(f"No checkpoint has a value of {listed(wanted)}")
     notes = [_NOTE, *([_OPTIMISTIC.format(", ".join(best))] if best else [])]
     return Measured((), tables, tuple(notes))
 

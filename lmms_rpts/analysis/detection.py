@@ -39,7 +39,7 @@ def detection(
             [0, 1] vary as much as they can. Documents of one cluster are not independent.
 
     Raises:
-        RunError: if a run does not have a task.
+        RunError: if a run does not have a task, or too few documents.
     """
     rows = []
     for task, there in documents.items():
@@ -50,6 +50,8 @@ def detection(
             cells: dict[str, Any] = {"task": task, "score": score, "based on": basis}
             cells |= {"deviation": deviation, "needed": documents_needed(difference, deviation)}
             rows.append(cells | {"documents": there, "detectable": detectable(there, deviation)})
+    if not rows:
+        raise RunError("The runs do not show how scores vary: no two documents differ")
     title = f"Documents for a difference of {difference:g}"
     return Measured((), {title: rows}, (_NOTE.format(difference),))
 
@@ -61,7 +63,9 @@ def _deviations(runs: Sequence[AnyRun]) -> Iterator[tuple[str, str, float]]:
     metrics = metrics or dict([*known.items()][:1])
     if len(runs) == 2:
         for each in compare_runs(runs[0], runs[1]).metrics:
-            if each.metric in metrics and each.low is not None and each.high is not None:
+            if each.metric not in metrics or each.n_both < 2:
+                continue
+            if each.low is not None and each.high is not None:
                 deviation = deviation_of(each.low, each.high, each.n_both)
                 yield each.metric, "the difference of the runs", deviation
         return
@@ -79,5 +83,5 @@ def _single(run: AnyRun, metrics: Metrics) -> Iterator[tuple[str, float]]:
     own = numbered([clusters[key] for key in values])
     for name, column in zip(metrics, zip(*values.values(), strict=True), strict=True):
         found = estimate_mean([*column], own, bounded=False)
-        if found.low is not None and found.high is not None:
-            yield name, deviation_of(found.low, found.high, found.n)
+        if found.value is not None and found.high is not None:  # the lower limit is cut off at 0
+            yield name, deviation_of(2 * found.value - found.high, found.high, found.n)

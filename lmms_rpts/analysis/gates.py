@@ -9,6 +9,7 @@ number of conditions.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
@@ -27,10 +28,10 @@ class Gate:
 
     Attributes:
         outcome: ``failed`` if the condition holds, ``passed`` if it does not, ``undecided`` if an
-            interval contains the margin.
+            interval contains the margin: no failure.
         values: each name of the condition with its number or interval.
         documents: about how many documents would decide it with 80% power, if the difference is
-            the observed one; None if decided, or over wordings.
+            the observed one and as many of them have a value; None if decided, or over wordings.
     """
 
     condition: str
@@ -43,9 +44,11 @@ class Gate:
         for name, value in self.values.items():
             ends = [figure(end, "+.3f") for end in value] if isinstance(value, tuple) else []
             said += f"; {name} is [{', '.join(ends)}]" if ends else f"; {name} is {value:.4g}"
-        said += ", which contains the margin" * (self.outcome == "undecided")
+        if self.outcome == "undecided":
+            said += "; an interval contains its margin, so the gate does not fail"
         if self.documents:
-            said += f"; about {self.documents:,} documents would decide it (80% power)"
+            said += f"; about {self.documents:,} documents would decide it"
+            said += " (80% power, if B - A is as seen here)"
         return said
 
     def _repr_html_(self) -> str:
@@ -81,9 +84,10 @@ def gate(comparison: Comparison, condition: str) -> Gate:
     for part in comparisons if holds is None else ():
         name, margin = sorted((part.left, part.right), key=lambda side: not isinstance(side, Name))
         over_documents = isinstance(margin, float) and name not in comparison.over_wordings
-        if over_documents and part(known) is None:
-            metric, (low, high) = by_name[name], known[name]
-            deviation = deviation_of(low, high, metric.n_both)
-            needed.append(documents_needed(known[f"{name}.difference"] - margin, deviation))
+        if over_documents and part(known) is None and (paired := by_name[name].n_both) > 1:
+            low, high = known[name]
+            deviation = deviation_of(low, high, paired)
+            count = documents_needed(known[f"{name}.difference"] - margin, deviation)
+            needed.append(math.ceil(count * comparison.documents / paired))
     outcomes: Mapping[bool | None, Any] = {True: "failed", False: "passed", None: "undecided"}
     return Gate(condition, outcomes[holds], values, max(needed) or None)

@@ -81,10 +81,10 @@ def compare(
             "--fail-if",
             metavar="CONDITION",
             help="Exit with status 1 if this holds for the differences B - A, as 'rpts < -0.03': "
-            "only if the whole 95% interval is below -0.03, so that B is proven to be worse. "
-            "'rpts.low < -0.03' asks for proof that B is not worse by more than 0.03. Fields: "
-            "low, high, difference, p, p_holm, a, b, n_both. Join with and, or, not. May be "
-            "repeated. Status 2: it cannot be judged.",
+            "only if the whole 95% interval is below -0.03. Undecided, if the interval contains "
+            "-0.03, is status 0. 'rpts.low < -0.03' holds unless B is shown to be at most 0.03 "
+            "worse. Fields: low, high, difference, p, p_holm, a, b, n_both. Join with and, or, "
+            "not. May be repeated. Status 2: it cannot be judged.",
             show_default=False,
         ),
     ] = None,
@@ -113,8 +113,8 @@ def compare(
     from lmms_rpts.analysis.validity import validity_lines, validity_notes
     from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
-    files = check_suffixes(output, SUFFIXES)
     with _errors_exit(2 if fail_if else 1), Console(stderr=True).status("Comparing the runs ..."):
+        files = check_suffixes(output, SUFFIXES)
         grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
         known = read_validities(validity)
         protect_inputs([a, *others], files, *(each.path for each in known))

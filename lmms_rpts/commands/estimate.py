@@ -72,6 +72,8 @@ def estimate(
     if detect is not None:
         _detect(detect, tasks, known or [], limit, include_path)
         return
+    if known:
+        fail("--from needs --detect DIFFERENCE")
     settings = load_settings(judge=judge)
     with options_given(perturb=perturb):
         found = _gather(tasks, samples, limit, include_path)

@@ -118,6 +118,9 @@ def test_what_is_refused(tmp_path: Path) -> None:
         "1 run of 1 training step (step_1): pass one": lambda: by_step([one]),
         "2 runs of 1 training step (step_1, step_1): pass": lambda: by_step([one, one]),
         "Unknown metric speed; metrics: rpts, accuracy": lambda: by_step([one, two], ["speed"]),
+        "No checkpoint has a value of pretended_tools": lambda: by_step(
+            [one, two], ["pretended_tools"]
+        ),
         "No run has the task other": lambda: by_step([one, two], task="other"),
         "The runs are of several benchmarks: rpts, rome": lambda: by_step(
             [one, *read_runs(SAVED / "rome")]

@@ -48,6 +48,9 @@ def test_one_run(tmp_path: Path) -> None:
     assert independent["deviation"] == pytest.approx((2 * 0.1875 * 40 / 39) ** 0.5)
     assert correlated["deviation"] == pytest.approx((0.1875 * 40 / 39) ** 0.5)
     assert rows(100, copied)[1]["deviation"] == pytest.approx((2 * 0.1875 * 40 / 39) ** 0.5, 0.02)
+    (rarely,) = read_runs(write(tmp_path / "rarely", [True] + [False] * 13))
+    # Its interval is cut off at 0.
+    assert rows(100, rarely)[1]["deviation"] == pytest.approx((13 / 14 / 14 * 14 / 13) ** 0.5)
     assert not scores  # all of RPTS are equal: nothing is known about its spread
 
 
@@ -71,7 +74,10 @@ def test_two_runs_and_clusters(tmp_path: Path) -> None:
     assert double["accuracy"]["deviation"] == pytest.approx(expected * 2**0.5, rel=0.03)
 
 
-def test_what_is_refused() -> None:
+def test_what_is_refused(tmp_path: Path) -> None:
+    (alike,) = read_runs(write(tmp_path, [True] * 3))
+    with pytest.raises(RunError, match="no two documents differ"):
+        rows(14, alike)
     (rome,) = read_runs(SAVED / "rome")
     with pytest.raises(RunError, match="Not all of the runs have the task rpts_demo"):
         rows(14, rome, task="rpts_demo")
@@ -97,5 +103,8 @@ def test_the_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     )
     assert three.exit_code == 1
     assert "--from: one run or two, not 3" in three.output
+    alone = CliRunner().invoke(app, ["estimate", "rpts_demo", *saved])
+    assert alone.exit_code == 1
+    assert "--from needs --detect" in alone.output
     monkeypatch.setenv("LMMS_RPTS_PERTURB", "wording=5")
     assert printed()[0][-2] == "14"  # all draws of a document count as one

@@ -66,14 +66,19 @@ def test_how_many_documents_decide() -> None:
     found = gate(FOUND, "accuracy < -0.03")
     assert found.documents == 449
     assert str(found) == (
-        "undecided: accuracy < -0.03; accuracy is [-0.050, +0.070], which contains the margin; "
-        "about 449 documents would decide it (80% power)"
+        "undecided: accuracy < -0.03; accuracy is [-0.050, +0.070]; an interval contains its "
+        "margin, so the gate does not fail; about 449 documents would decide it (80% power, if "
+        "B - A is as seen here)"
     )
     assert "<p>undecided: accuracy &lt; -0.03; " in found._repr_html_()
     assert gate(FOUND, "-0.03 > accuracy").documents == 449
     # The most that one of its parts needs; nothing decides about the observed difference itself.
     assert gate(FOUND, "accuracy < -0.03 and accuracy < 0").documents == 7177  # 16 times 448.6
     assert gate(FOUND, "accuracy < 0.01").documents is None
+    unpaired = replace(FOUND, metrics=(difference("rpts", -0.1, 0.1, n_both=0),))
+    assert gate(unpaired, "rpts < -0.03").documents is None
+    # A quarter of the documents has a value: four times as many are needed.
+    assert gate(replace(FOUND, documents=400), "accuracy < -0.03").documents == 1796
     assert gate(FOUND, "rpts < -0.09 and accuracy < -0.03").documents is None
 
 
