@@ -9,7 +9,7 @@ For each kind of scores, the worst case over its distributions and numbers of do
   of 93%. Its factor of the standard error is the 93% quantile of the factors that just reach the
   true mean. There is none where more than 7% of the samples have equal scores.
 
-Run: ``python -m benchmarks.interval_coverage`` (two minutes). Tables: docs/read-results.md.
+Run: ``python -m benchmarks.interval_coverage`` (two minutes). Summary: docs/read-results.md.
 """
 
 from __future__ import annotations

@@ -29,7 +29,7 @@ from contextlib import ExitStack
 from typing import Any
 
 from benchmarks.judge_throughput import plan, serving
-from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging import JudgeRequest, open_engine
 from lmms_rpts.judging.prompts import Prompts
 

@@ -27,7 +27,7 @@ from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging import open_engine
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain

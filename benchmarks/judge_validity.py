@@ -45,7 +45,7 @@ from sklearn.feature_extraction.text import TfidfVectorizer  # type: ignore[impo
 
 from benchmarks.negation import negate
 from lmms_rpts.base.settings import SettingError, load_settings
-from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging import JudgeConfigurationError, JudgeRequest, open_engine
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts

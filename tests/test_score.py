@@ -206,7 +206,6 @@ def test_files_of_other_tasks_are_not_even_read(data: Path, tmp_path: Path) -> N
     "entries, task, named",
     (responses_to("rpts_eval_en"), "rpts_eval", "No responses to rpts_eval_zh.*rpts_eval_en"),
     (responses_to("rpts_eval_en"), "rpts_eval_en_free", "responses: rpts_eval_en. To score"),
-    (responses_to("mme"), None, "no responses to a task that can be .*; tasks with responses: mme"),
     ([], None, "contains no responses"),
     (responses_to("rpts_eval_en", doc_ids=[0, 2]), None, "no response to document 1"),
     (responses_to("rpts_eval_en", doc_ids=[0, 3]), None, "doc_id 3"),

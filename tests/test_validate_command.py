@@ -17,7 +17,7 @@ from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from lmms_rpts.filters.documents import Document, DocumentImages
-from lmms_rpts.filters.score import ask_about_step
+from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging.images import encode_image
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps

@@ -19,8 +19,9 @@ from lmms_rpts.tasks.all_runs import shared_grading
 from lmms_rpts.tasks.graded import figure_over
 
 # checkpoint-500, step_1000, global_step500, iter_0002000, step140000-tokens294B.
-# Not "step_10k", which would be read as 10.
-_STEP = re.compile(r"(?:checkpoint|ckpt|step|iter|iteration|epoch)s?[-_=]?(\d+)(?![\da-z])", re.I)
+# Not "step_10k" and "epoch_1.5", which would be read as 10 and 1.
+_NAMES = "checkpoint|ckpt|step|iter|iteration|epoch"
+_STEP = re.compile(rf"(?:{_NAMES})s?[-_=]?(\d+)(?![\da-z]|\.\d)", re.I)
 _NOTE = (
     "Difference: from the first checkpoint, on the documents that both have. [ ]: 95% interval "
     "over documents. p: two-sided permutation test, adjusted for the number of checkpoints (Holm)."

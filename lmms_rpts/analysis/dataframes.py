@@ -195,12 +195,13 @@ def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Pa
     """
     import pandas as pd
 
-    labels = {digest_of(run): run.label for run in runs}
+    digests = {run.label: digest_of(run) for run in runs}
     found: dict[Any, list[Comment]] = {}
     for each in read_comments(files, runs):
-        found.setdefault((labels[each.run], *each.key[1:5]), []).append(each)
+        found.setdefault(each.key[:5], []).append(each)
+    named = frame["run"].map(digests)
     steps = frame["step"] if "step" in frame else [None] * len(frame)
-    places = zip(*(frame[name] for name in ("run", "task", "doc_id", "repeat")), steps, strict=True)
+    places = zip(named, *(frame[name] for name in ("task", "doc_id", "repeat")), steps, strict=True)
     said = [found.get(place, []) for place in places]
     tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
     comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]
@@ -284,11 +285,11 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
 
 def cells_of(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
-    rpts = grading is GRADING
-    return _of_response(run, record, cost) if rpts else _graded(run, record, grading, cost)
+    cells = _of_response(run, record) if grading is GRADING else _graded(run, record, grading)
+    return cells | spent_on(record, record.scoring.judge, cost)
 
 
-def _graded(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
+def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
     instance, display = record.instance, grading.display
     breakdowns = {
         name: " | ".join(filter(None, values_of(record)))
@@ -305,14 +306,13 @@ def _graded(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str,
         "answer": display.answer(record).final,
         "gold_answer": " | ".join(display.question(record).gold) or None,
         "tokens": record.tokens,
-        **spent_on(record, record.scoring.judge, cost),
         "judge": record.scoring.judge,
         "reason": record.reason,
         **{name: each.of(record) for name, each in grading.response_metrics.items()},
     }
 
 
-def _of_response(run: Run, response: RptsRecord, cost: Cost) -> dict[str, Any]:
+def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosed
     return {
         **response_cells(run, response),
@@ -322,7 +322,6 @@ def _of_response(run: Run, response: RptsRecord, cost: Cost) -> dict[str, Any]:
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,
         "tokens": response.tokens,
-        **spent_on(response, response.settings.judge, cost),
         "reason": response.reason,
         "restating": len(found.restating),
         "missing_evidence": _named(in_order(found.needed - found.used)),

@@ -16,8 +16,8 @@ from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
+from lmms_rpts.filters.questions import Plan, ask_about_chain, ask_about_root, ask_about_step
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
-from lmms_rpts.filters.score import Plan, ask_about_chain, ask_about_root, ask_about_step
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import ImageError

@@ -14,7 +14,6 @@ from lmms_rpts.base.escaping import cost, did_you_mean, listed
 from lmms_rpts.base.settings import Settings, load_settings, options_given
 from lmms_rpts.commands.blocks import measured
 from lmms_rpts.commands.common import IncludePath, Judge, fail
-from lmms_rpts.runs.record import perturbed_of
 
 
 def estimate(
@@ -90,6 +89,7 @@ def _detect(
 ) -> None:
     from lmms_rpts.analysis.detection import detection
     from lmms_rpts.host.documents import load_task
+    from lmms_rpts.runs.record import perturbed_of
     from lmms_rpts.tasks.all_runs import read_runs
     from lmms_rpts.tasks.benchmark import answered_tasks, read_documents
 

@@ -375,6 +375,7 @@ def careful_calls(model: Any, tasks: Mapping[Any, Any]) -> Iterator[None]:
     finally:
         for name in methods:
             delattr(model, name)
+        _messages.clear()
 
 
 def _call(

@@ -76,7 +76,8 @@ def in_words(reply: str) -> str:
     found = read_probabilities(reply)
     if found is None:
         with suppress(ValueError, RecursionError, KeyError, TypeError):
-            return str(json.loads(reply)["reason"])
+            if isinstance(reason := json.loads(reply)["reason"], str) and reason.strip():
+                return reason
         return reply
     top = [(str(token), float(share)) for token, share in json.loads(reply)["top"]]
     top = sorted((each for each in top if math.isfinite(each[1])), key=lambda each: -each[1])

@@ -18,11 +18,10 @@ from lmms_rpts.analysis.overview import Overview
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
 from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.filters.questions import step_requests
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
-from lmms_rpts.filters.score import step_requests
 from lmms_rpts.judging.registry import cost_function
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
@@ -175,7 +174,6 @@ def _names() -> dict[str, Any]:
         "raw": _raw,
         "requests_about": step_requests,
         "rewriting": rewriting_request,
-        "asked_in": lambda call: Rebuilt(*call.asked) if call and call.asked else None,
         "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,

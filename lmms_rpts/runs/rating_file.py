@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -251,22 +252,22 @@ def read_comments(paths: Iterable[Path], runs: Sequence[AnyRun]) -> list[Comment
     Raises:
         RunError: for a file of other runs, or with a response or a step that the runs lack.
     """
-    digests = {digest_of(run): run for run in runs}
-    steps = {
-        (digest, *each.place): len(getattr(each, "steps", ()))
-        for digest, run in digests.items()
-        for each in run.responses
-    }
+    digests, steps = list(map(digest_of, runs)), Counter[Any]()
+    for digest, run in zip(digests, runs, strict=True):
+        # Of a response that was scored twice, the most.
+        steps |= Counter(
+            {(digest, *each.place): 1 + len(getattr(each, "steps", ())) for each in run.responses}
+        )
     found: dict[Any, Comment] = {}
     for path in paths:
         try:
             rows = list(read_objects(path))
             items = parse_saved(CommentFile, rows[0].fields if len(rows) == 1 else {}).items
-            if items and digests.keys().isdisjoint(each.run for each in items):
+            if items and not any(each.run in digests for each in items):
                 raise FieldError("they are on other runs")
             for at, each in enumerate(items):
-                least = 0 if each.step is None else each.step + 1
-                if each.run in digests and least > steps.get(each.key[:4], -1):
+                least = 1 if each.step is None else each.step + 2
+                if each.run in digests and least > steps[each.key[:4]]:
                     raise FieldError(f"items[{at}] is on no response or step of the run")
             found |= {each.key: each for each in items if each.run in digests}
         except (FieldError, ReadError) as error:

@@ -25,7 +25,7 @@ from lmms_rpts.base.schema import (
     shown,
 )
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.types import Usage, Verdict
+from lmms_rpts.judging.types import Rebuilt, Usage, Verdict
 
 R = TypeVar("R", bound="Record")
 Cell = str | float | bool | None
@@ -131,9 +131,14 @@ class JudgeCall(Model):
 
     kind: Text
     prompt_version: Text
-    tokens: Several[Whole] = _unset((), "")
+    tokens: tuple[Whole, Whole] | None = _unset(None, "")
     cached: Flag = _unset(False, "")
-    asked: Several[Text] = _unset((), "")
+    asked: tuple[Text, Text] | None = _unset(None, "")
+
+    @property
+    def request(self) -> Rebuilt | None:
+        """The request; None if the record does not have its messages."""
+        return Rebuilt(*self.asked) if self.asked else None
 
     @classmethod
     def of(cls, verdict: Verdict, asked: bool = False) -> JudgeCall | None:
@@ -141,12 +146,13 @@ class JudgeCall(Model):
         request, usage = verdict.request, verdict.usage
         if request is None or (usage is None and request.kind in SCORED):
             return None
+        system, user = (each["content"] for each in request.messages[:2]) if asked else ("", "")
         return cls(
             kind=request.kind,
             prompt_version=request.prompt_version,
-            tokens=(usage.input_tokens, usage.output_tokens) if usage else (),
+            tokens=(usage.input_tokens, usage.output_tokens) if usage else None,
             cached=verdict.cached,
-            asked=tuple(each["content"] for each in request.messages) if asked else (),
+            asked=(system, user) if asked else None,
         )
 
 

@@ -33,6 +33,7 @@ from tests.support.saved_runs import SAVED
         ("stage-1/checkpoint-2/checkpoint-30", "", "", 30),
         ("Qwen2-VL-7B", "", "results/7", None),
         ("step_10k", "", "", None),
+        ("epoch_1.5", "", "", None),
         ("footstep", "", "", None),
     ],
 )

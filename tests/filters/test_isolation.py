@@ -12,7 +12,7 @@ from loguru import logger
 
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import grading as shared
-from lmms_rpts.filters import response_reading
+from lmms_rpts.filters import questions, response_reading
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.isolation import Isolation
@@ -78,8 +78,8 @@ def run_rpts(responses: list[str]) -> list[dict[str, Any]]:
         (response_reading, "select_reasoning", "reading a response"),
         (response_reading, "extract_chain", "reading a response"),
         (response_reading, "limit_steps", "reading a response"),
-        (scoring, "repair_chain", "judging a response's steps"),
-        (scoring, "plan_steps", "judging a response's steps"),
+        (questions, "repair_chain", "judging a response's steps"),
+        (questions, "plan_steps", "judging a response's steps"),
         (scoring, "ask_about_step", "judging a response's steps"),
         (aggregating, "build_tree", "aggregating a response's scores"),
         (aggregating, "rpts_score", "aggregating a response's scores"),
@@ -204,7 +204,7 @@ def test_what_could_not_be_read_back_is_not_written(
 ) -> None:
     """A judge of another package may return any score."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    monkeypatch.setattr(scoring, "_asked", partial(odd_question, value))
+    monkeypatch.setattr(questions, "_asked", partial(odd_question, value))
     (record,) = run_rpts([GOOD])
     assert record["outcome"] == "unscored"
     assert "internal error" in record["reason"]

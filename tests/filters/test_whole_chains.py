@@ -19,9 +19,10 @@ from lmms_rpts.commands.doctor.examination import plan
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.metrics import OF_THE_ROOT
+from lmms_rpts.filters.questions import Plan, ask_about_chain
 from lmms_rpts.filters.record import Answer, RptsRecord, Transform
 from lmms_rpts.filters.responses import TransformedResponse
-from lmms_rpts.filters.score import Plan, ScoreFilter, ask_about_chain
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import BACKENDS, Backend, JudgeRequest, Reply, Verdict
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step

@@ -16,9 +16,10 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.documents import Document, DocumentImages
+from lmms_rpts.filters.questions import step_requests
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
-from lmms_rpts.filters.score import ScoreFilter, step_requests
+from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
@@ -171,6 +172,16 @@ def test_requests_are_those_that_the_judge_received(
     found = rebuilt(record)
     assert {(each.system, each.user, tuple(each.images)) for each in found} == sent(server.requests)
     assert all(each.same for each in found)
+
+
+def test_no_request_is_shown_that_was_not_sent() -> None:
+    """A process reward model gets whole chains, without messages."""
+    record = make_record([0.5, 0.5])
+    asked = step_requests(RptsRecord.parse(record))
+    assert [len(each) for each in asked[:2]] == [1, 1]
+    for step in record["steps"]:
+        step["questions"][0]["kind"] = "chain"
+    assert step_requests(RptsRecord.parse(record))[:2] == [[], []]
 
 
 # --- tokens and cost ------------------------------------------------------------------------------
@@ -326,6 +337,39 @@ def test_a_reader_tags_comments_saves_and_another_goes_on(
         lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
         said = [{name: each[name] for name in wanted} for each in lines if each["tags"]]
         assert said == [wanted]
+
+
+def test_comments_are_on_responses_not_on_places_of_a_page(browser: Any, tmp_path: Path) -> None:
+    """Two judges scored one run, and another run has other responses; reports in any order."""
+    for name, score, text in (("a", 0.2, "x"), ("b", 0.9, "x"), ("c", 0.9, "y")):
+        write_run(tmp_path / name, {0: make_record([score, 0.9])}, texts={0: text})
+    context, path = new_context(browser), tmp_path / "c.json"
+    for order in ("abc", "cba"):
+        report = tmp_path / f"{order}.html"
+        runs = list(read_all_runs([tmp_path / name for name in order]).every)
+        page = context.new_page()
+        page.goto(f"{write_report(runs, report, with_images=False).path.as_uri()}#rpts-eval-en-0")
+        said = page.locator(".card.run > .note textarea")
+        if order == "abc":
+            for at, name in enumerate(order):
+                page.locator(".card.run > .note > summary").nth(at).click()
+                said.nth(at).fill(f"on {name}")
+            page.locator("#notes").click()
+            page.get_by_label("Your name").fill("Ann")
+            with page.expect_download() as download:
+                page.get_by_role("button", name="Save", exact=True).click()
+            download.value.save_as(path)
+            page.get_by_label("File of comments").set_input_files(path)
+            expect(page.locator("dialog.notes [role=status]")).to_have_text("Loaded 2 comments.")
+        wanted = [f"on {'b' if name == 'a' else name}" for name in order]
+        assert said.evaluate_all("all => all.map((each) => each.value)") == wanted
+    context.close()
+    out = tmp_path / "out.jsonl"
+    runs = [tmp_path / name for name in "abc"]
+    done = command("export", *runs, "-o", out, "--responses", "--comments", path)
+    assert done.exit_code == 0, done.output
+    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
+    assert [each["comment"] for each in lines] == ["Ann: on b", "Ann: on b", "Ann: on c"]
 
 
 # What is wrong in a file, and what the page and the commands say.

@@ -270,6 +270,7 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
     return Rebuilt(system, user, prompts.version(name) == version)
 
 
+@cache
 def prompts_of(version: str, kind: str, scoring: ScoringMode = "text") -> Prompts:
     """The prompts of a version: of this package, or of the setting ``prompts``; else the latter."""
     built_in = _prompts(None, scoring)

@@ -4,11 +4,14 @@
   if (!source) return;
   const { element } = report, data = JSON.parse(source.content.textContent);
   const most = 20, longestTag = 60, longest = 5000, mostItems = 100000;
-  const anchors = new Map(Object.entries(data.places).map(([anchor, place]) => [JSON.stringify(place), anchor]));
+  // Of the same response, scored twice: the first answer, whose notes the others show.
+  const anchors = new Map(Object.entries(data.places).reverse().map(([anchor, place]) => [JSON.stringify(place), anchor]));
+  const firstOf = (id) => anchors.get(JSON.stringify(data.places[id]));
   const runs = [...new Set(Object.values(data.places).map(([run]) => run))].sort();
   const storageKey = `lmms-rpts-comments-${runs.join("-").slice(0, 500)}`;
   let own = new Map(); // by the id of the answer or step: tags and comment
   let others = new Map(); // by reader and id
+  const elsewhere = { own: [], others: [] }; // not on this page
   let reader = "", kept = true, filed = true;
 
   // --- items: as in files
@@ -44,10 +47,11 @@
     return here.map(([each]) => each);
   }
 
-  // --- storing in the browser
+  // --- storing in the browser: as in files, since another report of these runs has other ids, or shows less
   function keep() {
+    const items = { own: [...own].map(([id, each]) => itemOf(id, "", each)), others: [...others.values()].map((each) => itemOf(each.id, each.who, each)) };
     try {
-      localStorage.setItem(storageKey, JSON.stringify({ reader, filed, own: [...own], others: [...others] }));
+      localStorage.setItem(storageKey, JSON.stringify({ reader, filed, own: [...items.own, ...elsewhere.own], others: [...items.others, ...elsewhere.others] }));
       kept = true;
     } catch { kept = false; }
   }
@@ -55,8 +59,12 @@
     try {
       const state = JSON.parse(localStorage.getItem(storageKey)) || {};
       [reader, filed] = [text(state.reader, 80), state.filed !== false];
-      own = new Map((state.own || []).map(([id, each]) => [id, clean(each)]));
-      others = new Map([...others, ...(state.others || []).map(([key, each]) => [key, { ...each, ...clean(each) }])]);
+      own = new Map();
+      for (const name of ["others", "own"]) {
+        const items = state[name] || [];
+        elsewhere[name] = items.filter((each) => !idOf(each));
+        for (const each of items.filter(idOf)) if (name === "own") own.set(idOf(each), clean(each)); else take(each);
+      }
     } catch { /* nothing is stored, or not by this page */ }
   }
   function change(id, what) {
@@ -66,6 +74,7 @@
     keep();
     offer();
     showCount();
+    for (const each of document.querySelectorAll(".note")) if (each.dataset.of === id) each.show();
   }
 
   // What others said under the reader's name is the reader's own.
@@ -96,7 +105,7 @@
       tags.replaceChildren(...mine.tags.map((tag) => {
         const button = element("button", { type: "button", className: "tag", textContent: `${tag} ×` });
         button.setAttribute("aria-label", `Remove the tag ${tag}`);
-        button.addEventListener("click", () => { change(id, { tags: mine.tags.filter((each) => each !== tag) }); note.show(); field.focus(); });
+        button.addEventListener("click", () => { change(id, { tags: mine.tags.filter((each) => each !== tag) }); field.focus(); });
         return button;
       }));
       if (comment.value !== mine.comment) comment.value = mine.comment;
@@ -105,21 +114,20 @@
       if (!field.value.trim()) return;
       change(id, { tags: [...(own.get(id) || clean({})).tags, field.value] });
       field.value = "";
-      note.show();
     }
     field.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === ",") { event.preventDefault(); add(); } });
     field.addEventListener("change", add);
     comment.addEventListener("input", () => { change(id, { comment: comment.value }); });
-    comment.addEventListener("change", note.show);
     note.addEventListener("toggle", offer);
     note.show();
     return note;
   }
   document.addEventListener("report:made", ({ target }) => {
     for (const card of target.querySelectorAll(".card.run")) {
-      if (!data.places[card.id]) continue;
-      for (const step of card.querySelectorAll(`.judged[id^="${card.id}-s"]`)) step.append(noteOf(step.id));
-      card.append(noteOf(card.id));
+      const first = firstOf(card.id);
+      if (!first) continue;
+      for (const step of card.querySelectorAll(`.judged[id^="${card.id}-s"]`)) step.append(noteOf(step.id.replace(card.id, first)));
+      card.append(noteOf(first));
     }
   });
   const showNotes = () => { for (const each of document.querySelectorAll(".note")) each.show(); showCount(); };

@@ -13,9 +13,9 @@ const report = (() => {
   const texts = new Map();
   const entities = { "&amp;": "&", "&lt;": "<", "&gt;": ">", "&#34;": "\"", "&#39;": "'" };
 
-  // The text of an article without markup, and without raw records, which repeat the text.
+  // The text of an article without markup, raw records, and prompts, which repeat the text.
   function plain(source) {
-    const text = source.replace(/<pre class="raw"[^>]*>[^<]*/g, " ").replace(/<[^>]*>/g, " ");
+    const text = source.replace(/<pre class="(?:raw|said)"[^>]*>[^<]*/g, " ").replace(/<[^>]*>/g, " ");
     return text.replace(/&(?:amp|lt|gt|#34|#39);/g, (each) => entities[each]).replace(/\s+/g, " ").toLowerCase();
   }
   function textOf(id) {

@@ -406,7 +406,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
             grader=f"kind of mistake ({name})",
             value=None,
             word=mistake.kind or "",
-            asked=mistake.call and Rebuilt(*mistake.call.asked),
+            asked=mistake.call.request if mistake.call else None,
             reply=mistake.reply,
             call=mistake.call,
             error=mistake.error,
