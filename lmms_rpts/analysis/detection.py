@@ -6,13 +6,15 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.analysis.comparison import compare_runs, document_values
+import numpy as np
+
+from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.stats.intervals import estimate_mean, numbered
-from lmms_rpts.stats.power import detectable, deviation_of, documents_needed
+from lmms_rpts.stats.intervals import numbered
+from lmms_rpts.stats.power import clustered_deviation, detectable, documents_needed
 from lmms_rpts.tasks.all_runs import shared_grading
 
 CORRELATIONS = (0.0, 0.5)
@@ -62,26 +64,25 @@ def _deviations(runs: Sequence[AnyRun]) -> Iterator[tuple[str, str, float]]:
     metrics = {name: known[name] for name in ("accuracy", "rpts") if name in known}
     metrics = metrics or dict([*known.items()][:1])
     if len(runs) == 2:
-        for each in compare_runs(runs[0], runs[1]).metrics:
-            if each.metric not in metrics or each.n_both < 2:
-                continue
-            if each.low is not None and each.high is not None:
-                deviation = deviation_of(each.low, each.high, each.n_both)
-                yield each.metric, "the difference of the runs", deviation
+        for score, deviation in _spread(runs, metrics):
+            yield score, "the difference of the runs", deviation
         return
-    single = _single(runs[0], metrics) if runs else [("any from 0 to 1", _WORST)]
+    single = _spread(runs, metrics) if runs else [("any from 0 to 1", _WORST)]
     for score, deviation in single:
         for correlation in CORRELATIONS:
             basis = f"{'the run' if runs else 'worst case'}, correlation {correlation:g}"
             yield score, basis, deviation * math.sqrt(2 * (1 - correlation))
 
 
-def _single(run: AnyRun, metrics: Metrics) -> Iterator[tuple[str, float]]:
-    """The standard deviation of each metric of a run, which the error over clusters implies."""
-    clusters = {each.instance.key: each.instance.cluster for each in run.responses}
-    values = document_values(run, metrics)
-    own = numbered([clusters[key] for key in values])
-    for name, column in zip(metrics, zip(*values.values(), strict=True), strict=True):
-        found = estimate_mean([*column], own, bounded=False)
-        if found.value is not None and found.high is not None:  # the lower limit is cut off at 0
-            yield name, deviation_of(2 * found.value - found.high, found.high, found.n)
+def _spread(runs: Sequence[AnyRun], metrics: Metrics) -> Iterator[tuple[str, float]]:
+    """The standard deviation of each metric of a run, or of the difference of two; not 0."""
+    clusters = {each.instance.key: each.instance.cluster for each in runs[0].responses}
+    values = [document_values(run, metrics) for run in runs]
+    shared = [key for key in values[0] if all(key in each for each in values)]
+    rows = np.array([[each[key] for each in values] for key in shared]).reshape(len(shared), -1)
+    differences = rows[:, -len(metrics) :] - (rows[:, : len(metrics)] if len(runs) > 1 else 0.0)
+    own = numbered([clusters[key] for key in shared])
+    for name, column in zip(metrics, differences.T, strict=True):
+        known = ~np.isnan(column)
+        if deviation := clustered_deviation(column[known], own[known]):
+            yield name, deviation

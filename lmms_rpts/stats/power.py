@@ -10,8 +10,12 @@ standard error over clusters implies, so that n counts documents.
 from __future__ import annotations
 
 import math
+from typing import Any
 
-from lmms_rpts.stats.intervals import t_quantile
+import numpy as np
+from numpy.typing import NDArray
+
+from lmms_rpts.stats.intervals import numbered, t_quantile
 
 _DISTANCE = 1.959964 + 0.841621  # standard normal quantiles of 0.975 and 0.8
 
@@ -31,3 +35,16 @@ def detectable(documents: int, deviation: float) -> float:
 def deviation_of(low: float, high: float, documents: int) -> float:
     """Standard deviation on one document, which the 95% interval of a mean over them implies."""
     return (high - low) / 2 / t_quantile(documents - 1) * math.sqrt(documents)
+
+
+def clustered_deviation(
+    values: NDArray[np.floating[Any]], clusters: NDArray[np.integer[Any]]
+) -> float:
+    """Standard deviation on one document, which the standard error over clusters implies.
+
+    Without clusters of several documents it is that of the values (n - 1). 0 for one cluster.
+    """
+    groups = numbered(clusters.tolist())
+    sums = np.bincount(groups, values - values.mean()) if len(values) else np.zeros(0)
+    count = len(sums)
+    return math.sqrt((sums**2).sum() / len(values) * count / (count - 1)) if count > 1 else 0.0
