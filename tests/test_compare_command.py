@@ -93,6 +93,15 @@ def test_without_a_verdict_the_status_is_2(command: Command, tmp_path: Path) -> 
     for places in ([SAVED / "careful"], [SAVED / "careful", tmp_path / "nowhere"]):
         assert command(*places).exit_code == 1
         assert command(*places, *gated).exit_code == 2
+    (samples,) = (SAVED / "lucky").glob("*.jsonl")
+    other = tmp_path / samples.name
+    scored = samples.read_text(encoding="utf-8").replace('decay\\": 0.9', 'decay\\": 0.8')
+    other.write_text(scored, encoding="utf-8")
+    found = command(SAVED / "careful", other, *gated)
+    assert found.exit_code == 2
+    assert "not comparable side by side. decay: 0.9 in A; 0.8 in B" in " ".join(
+        found.output.split()
+    )
     out = tmp_path / "out.json"
     assert command(SAVED / "careful", SAVED / "lucky", *gated, "-o", out).exit_code == 0
     (written,) = json.loads(out.read_text(encoding="utf-8"))["conditions"]

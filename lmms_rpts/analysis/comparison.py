@@ -16,6 +16,7 @@ from lmms_rpts.base.notebook import html_of
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
+from lmms_rpts.runs.rounds import differing_settings
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
@@ -128,6 +129,7 @@ class Comparison:
     flips: tuple[Flip, ...]
     draws: str = ""
     over_wordings: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
+    scored: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
         runs = f"{shorten(self.label_a, 60)} and {shorten(self.label_b, 60)}"
@@ -152,9 +154,9 @@ class Comparison:
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole comparison, for JSON; without what only expanded tasks have if it is empty."""
-        of_draws = ("draws", "over_wordings")
-        return {name: each for name, each in asdict(self).items() if each or name not in of_draws}
+        """The whole comparison, for JSON; without what few comparisons have if it is empty."""
+        rare = ("draws", "over_wordings", "scored")
+        return {name: each for name, each in asdict(self).items() if each or name not in rare}
 
 
 def compare_runs(
@@ -222,6 +224,7 @@ def compare_runs(
         for side in (0, 1)
     )
     clusters = intervals.numbered([each[0].instance.cluster for each, _ in pairs.values()])
+    named = [replace(run, label=name) for run, name in ((a, "A"), (b, "B"))]
     found = Comparison(
         label_a=a.label,
         label_b=b.label,
@@ -234,6 +237,7 @@ def compare_runs(
         flips=_flips(pairs, first, second, grading),
         draws=draws,
         over_wordings=_over_wordings(pairs, grading) if draws else {},
+        scored=tuple(differing_settings(named, grading.settings)),
     )
     return adjust_together([found])[0]
 

@@ -380,12 +380,13 @@ def format_of(path: Path) -> str:
     return suffix
 
 
-def write_frame(frame: pd.DataFrame, path: Path) -> int:
+def write_frame(frame: pd.DataFrame, path: str | Path) -> int:
     """Write a frame atomically in the format of the suffix; returns the size in bytes.
 
     An existing file is replaced. In CSV, texts that a spreadsheet would read as formulas start
     with an apostrophe, and NUL is replaced.
     """
+    path = Path(path)
     suffix = format_of(path)
     try:
         with draft_of(path) as draft:

@@ -62,8 +62,14 @@ def gate(comparison: Comparison, condition: str) -> Gate:
     wordings, where the comparison has them.
 
     Raises:
-        UserError: the condition cannot be read, or a value that it names is missing.
+        UserError: the condition cannot be read, a value that it names is missing, or the runs are
+            scored in different ways.
     """
+    if comparison.scored:
+        raise UserError(
+            f"The condition {condition!r} cannot be judged: the runs are {comparison.scored[0]}. "
+            "Score one like the other: lmms-rpts score RUN --like OTHER_RUN"
+        )
     by_name = {each.metric: each for each in comparison.metrics}
     known: dict[str, Any] = {}
     for name, each in by_name.items():

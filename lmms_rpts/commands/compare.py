@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
@@ -139,7 +139,7 @@ def compare(
         for group in groups
     ]
     pairs = zip(others, found, strict=True)
-    every = (_warnings(a, b, each, grading, run_b is None) for b, each in pairs)
+    every = (_warnings(a, b, each, run_b is None) for b, each in pairs)
     warnings = list(dict.fromkeys(chain.from_iterable(every)))
     notes: dict[str, Any] = {"validity": [asdict(note) for note in judges]} if judges else {}
     notes |= {"conditions": [{"b": b.label_b} | asdict(one) for b, one in gates]} if gates else {}
@@ -233,15 +233,11 @@ def _read(
     return grading, name_runs([part_of(each, by, grading) if by else each for each in chosen])
 
 
-def _warnings(
-    a: AnyRun, b: AnyRun, comparison: Comparison, grading: Grading, parts: bool
-) -> Iterator[str]:
+def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iterator[str]:
     """Reasons other than the models why the runs may differ; ``parts``: of one run."""
-    from lmms_rpts.runs.rounds import differing_settings
-
     if not parts and {*a.files} == {*b.files}:
         yield "both runs are the same files: the run is compared with itself."
-    yield from differing_settings([replace(a, label="A"), replace(b, label="B")], grading.settings)
+    yield from comparison.scored
     yield from _judges_to_doubt(a, b)
     if comparison.changed:
         yield (

@@ -113,6 +113,7 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             judge,
             found and f"; {found}",
         )
+    _report_stepless(responses, judge)
     failures = (scored.error for scored in responses if scored.error)
     errors = Counter(each for each in failures if not each.startswith(REQUEST_FAILED))
     if errors and judge != NO_JUDGE:
@@ -161,6 +162,21 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             by_rule,
             total,
         )
+
+
+def _report_stepless(responses: Sequence[ScoredResponse], judge: str) -> None:
+    """Log a warning if most of the responses have an RPTS of 0 because no step can be read."""
+    stepless = sum(not (scored.error or scored.chain.steps) for scored in responses)
+    if 2 * stepless <= len(responses) or judge == NO_JUDGE:
+        return
+    free = not any(each.writes for each in backends_of(judge))
+    logger.warning(
+        "{} of {} responses have no readable step (parse_rate), so that their RPTS is 0{}",
+        stepless,
+        len(responses),
+        f": {judge!r} cannot divide free text into steps; a judge that writes text (openai:, hf:) "
+        "can" * free,
+    )
 
 
 def _report_thinking(responses: Sequence[ScoredResponse]) -> None:

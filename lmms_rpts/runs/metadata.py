@@ -9,8 +9,10 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from datetime import datetime, timezone
 from functools import partial
 from typing import Any
+from zoneinfo import ZoneInfo
 
 from lmms_rpts.base.escaping import printable, storable
 from lmms_rpts.base.masking import LONGEST, MASK, is_secret, mask
@@ -180,6 +182,9 @@ def _commit(results: Results) -> str:
 def _date(results: Results) -> str:
     date = _DATE.sub(r"\1-\2-\3 \4:\5:\6", _fact("date")(results))
     zone = _config("resolved_cli_args", "timezone")(results)
+    with suppress(ValueError, KeyError, OSError):  # an unknown date or zone
+        there = datetime.fromisoformat(date).replace(tzinfo=ZoneInfo(zone))
+        return f"{there.astimezone(timezone.utc):%Y-%m-%d %H:%M:%S} UTC"
     return f"{date} {zone}".strip() if date else ""
 
 

@@ -89,7 +89,7 @@ def test_all_of_it() -> None:
         "transformers": "4.57.1",
         "torch": "2.9.0+cu128",
         "git commit": "a988573 (main)",
-        "date": "2026-11-23 03:09:55 Asia/Singapore",
+        "date": "2026-11-22 19:09:55 UTC",
         "wall time": "1 h 2 min",
         "tokens of the model": "12,345 in, 678 out, 16 calls",
         "tokens of the judge": "2,710 in, 1,355 out, 7 thinking, 271 calls",

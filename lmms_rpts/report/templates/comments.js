@@ -112,7 +112,7 @@
     };
     function add() {
       if (!field.value.trim()) return;
-      change(id, { tags: [...(own.get(id) || clean({})).tags, field.value] });
+      change(id, { tags: [...(own.get(id) || clean({})).tags, ...field.value.split(/[,，]/)] });
       field.value = "";
     }
     field.addEventListener("keydown", (event) => { if (event.key === "Enter" || event.key === ",") { event.preventDefault(); add(); } });
