@@ -43,6 +43,7 @@ def of_the_task(done: Run, task: str) -> tuple[dict[str, Any], list[dict[str, An
     rows = [row for row in rows_of(done, task) if record_of(row) is None]
     for row in rows:
         del row["letter_acc"]["random"]
+        row.pop("messages", None)  # those that the model got are logged for our tasks
     metrics = {
         name: value
         for name, value in done.results[task].items()

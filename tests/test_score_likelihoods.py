@@ -52,7 +52,7 @@ def test_beside_responses_to_a_task_of_ours_they_are_ignored(tmp_path: Path) -> 
     # Also where the lines name their task.
     rows = [{"task": "piqa", "doc_id": at, "filtered_resps": ONE} for at in range(2)]
     (tmp_path / "more.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    found = plan_rescoring([tmp_path])
+    found = plan_rescoring([tmp_path, tmp_path / "more.jsonl"])
     assert found.passed_over == ("arc_easy", "piqa")
     assert (found.responses, found.parts) == (alone.responses, alone.parts)
 

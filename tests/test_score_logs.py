@@ -72,7 +72,8 @@ def test_epochs_of_a_log_are_rounds(inspected: Run) -> None:
     assert {key: in_short(each) for key, each in first.items()} == BARS | {"bars-1": failed}
     assert {key: in_short(each) for key, each in second.items()} == BARS
     assert "the server does not answer" in first["bars-1"]["reason"]
-    earlier = min(inspected.folder.glob("*_samples_*"))
+    files = inspected.folder.glob("*_samples_*")
+    earlier = min(files, key=lambda file: file.stat().st_mtime)
     sample = json.loads(earlier.read_text().splitlines()[0])
     assert str(sample["resps"]).startswith(r"['<think>Blue is 7.</think>\nConclusion 0")
     assert sample["token_counts"][0]["output_tokens"] == 12

@@ -7,6 +7,7 @@ import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from lmms_eval.verifiers import VERIFIER_REGISTRY, build_verification_pipeline
@@ -140,8 +141,8 @@ def test_which_grade_counts_and_what_the_judge_is_asked(
     (record,) = grade(response and f"<think>也许是6？</think>{response}")
     assert (record["score"], record["grader"]) == (score, by)
     assert record["outcome"] == ("unscored" if score is None else "scored")
-    judged = {"score": score, "reply": verdict, "error": None} if by == "judge" else None
-    assert record["grades"]["judge"] == judged
+    judged = {"call": ANY, "score": score, "reply": verdict, "error": None}
+    assert record["grades"]["judge"] == (judged if by == "judge" else None)
     assert record["settings"] == {
         "grader": grader,
         "mistakes": errors,

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from hypothesis import given
@@ -202,7 +203,9 @@ def test_the_judge_decides_what_the_rules_leave(
     found = "9" if by == "rule" else ""
     (record,), asked = judged(response, answer=judge(said), outcome=outcome, found=found)
     value = found or "undetermined"
-    assert record["answer"] == {"value": value, "by": by, "correct": correct, "error": None}
+    asked_for = {"call": ANY, "reply": said} if by == "judge" else {}
+    answer = {"value": value, "by": by, "correct": correct, "error": None}
+    assert record["answer"] == answer | asked_for
     # A right answer has a root to judge, if it is known.
     assert (record["root"] is None) is (record["guarded"] is None) is (correct and not found)
     compared = [material(body) for body in asked if compares(body)]

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
+from unittest.mock import ANY
 
 import pytest
 from lmms_eval.verifiers import build_verification_pipeline
@@ -96,7 +97,7 @@ def test_the_judges_grade_counts(
     assert record["grades"] == {
         "rule": 1.0,
         "strict": 1.0,
-        "llm": {"score": score, "reply": reply, "error": None},
+        "llm": {"call": ANY, "score": score, "reply": reply, "error": None},
     }
     assert record["settings"] == {
         "grader": "llm",
@@ -121,7 +122,8 @@ def test_thinking_and_answer_are_compared(
     configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(reply), grader="rule")
     (record,) = grade("<think>It ends at Mill Lane.</think>Final Answer: B")
-    assert record["consistency"] == {"consistent": consistent, "reply": reply, "error": None}
+    said = {"call": ANY, "consistent": consistent, "reply": reply, "error": None}
+    assert record["consistency"] == said
     assert record["grader"] == "rule"
     assert record["score"] == 1.0
     assert record["settings"]["judge"] == "openai:test"

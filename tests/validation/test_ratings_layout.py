@@ -95,7 +95,7 @@ def test_the_remark_is_the_reliability_of_the_raters() -> None:
     ([row_of(item_with(score=2))], r"'items\[0\].score' should be a number from 0 to 1"),
     ([row_of(item_with(), item_with())], r"'items\[1\]' is the same step"),
     ([row_of(item_with(), version=7)], "'version' is 7"),
-    ([row_of(item_with(), rater="")], "'rater' is blank"),
+    ([row_of(item_with(), rater="")], "'rater' should be a non-empty string"),
     ([row_of(items=7)], "'items' should be a list"),
     ([row_of(item_with(), item_with(step=2, context="Other."))], "'context' differs"),
     ([row_of(item_with(conclusion="x" * 300_000))], "'conclusion' has 300,000 characters"),
