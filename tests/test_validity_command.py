@@ -133,7 +133,7 @@ def test_the_report(command: Command, pair: tuple[Path, Path], known: Path, tmp_
         ]
         assert cells[8].startswith("57.1% [")
     assert "Rogan and Gladen (1978)" in section
-    without = after[:start] + "</section>\n" + after[end:]
+    without = after[:start] + "</section>" + after[end:]
     assert without == before, "nothing else changes"
 
 
