@@ -67,8 +67,9 @@ _DAMAGE = sqlite3.DatabaseError
 # Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
 
-failed: dict[str, tuple[str | None, str]] = {}
-"""Requests of this process without a verdict, by key: the last reply, if any, and the error."""
+failed: dict[str, tuple[str | None, str, tuple[int, ...] | None]] = {}
+"""Requests of this process without a verdict, by key: the last reply, if any, the error, and the
+tokens as in ``Usage``, if they are known."""
 
 _shared: AnswerCache | None = None
 

@@ -14,7 +14,7 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import astuple, dataclass, field, replace
 
 from loguru import logger
 
@@ -186,15 +186,17 @@ class JudgeClient:
                     self._budget.found += 1
                     return Verdict(tries.known.text, value, True, 0, tries.known.usage)
             if key in self._cache.failures:
-                text, error = self._cache.failures[key]
-                return Verdict(text, attempts=0, error=error)
+                text, error, tokens = self._cache.failures[key]
+                usage = Usage(*tokens) if tokens else None
+                return Verdict(text, attempts=0, error=error, usage=usage)
             try:
                 verdict = await self._ask_judge(request, tries, urgency)
                 if verdict.error is None and verdict.text is not None:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
                 elif verdict.error is not None:
-                    failed[key] = verdict.text, verdict.error
+                    tokens = astuple(verdict.usage) if verdict.usage else None
+                    failed[key] = verdict.text, verdict.error, tokens
                 return verdict
             except _AskedElsewhereError:
                 pass
