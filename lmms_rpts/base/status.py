@@ -67,7 +67,6 @@ def followed(folder: Path, command: str, model: str, tasks: str) -> Iterator[Non
 
     The file is removed at the end. After an error it stays until the same command runs again.
     """
-
     key = load_settings().openai_key or ""
 
     def masked(text: str) -> str:

@@ -28,7 +28,7 @@ def documents_needed(difference: float, deviation: float) -> int:
 
 
 def detectable(documents: int, deviation: float) -> float:
-    """The true difference that so many documents show with 80% power."""
+    """The smallest true difference that this number of documents shows with 80% power."""
     return _DISTANCE * deviation / math.sqrt(documents)
 
 
