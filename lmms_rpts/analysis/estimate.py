@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.filters.questions import Plan, ask_about_chain, ask_about_root, ask_about_step
+from lmms_rpts.filters.questions import Plan, ask_about_chain, ask_about_step
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -36,7 +36,6 @@ SAID = {
     "image_seen": 60,
     "inference": 70,
     "inference_seen": 70,
-    "root": 60,
     "transform": 250,
     "question_steps": 250,
     "answer": 4,
@@ -192,8 +191,6 @@ class _Tally:
                 continue
             for query in plan.queries:
                 self._finished(ask_about_step(query, doc, prompts), doc)
-            if plan.has_root_question:
-                self._finished(ask_about_root(plan, doc, prompts), doc)
         return self._need
 
     def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:

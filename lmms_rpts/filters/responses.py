@@ -9,7 +9,7 @@ from typing import Any
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.masking import LONGEST, mask
-from lmms_rpts.filters.record import Answer, Judged, Question, Transform
+from lmms_rpts.filters.record import Answer, Question, Transform
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.clues import Evidence
@@ -90,11 +90,19 @@ class TransformedResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """The score of a step: its fields are those of the record."""
+
+    score: float | None
+    note: str | None = None
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``root``: the score for whether the evidence leads to the answer; None without a step or an
-    answer. ``evidence``: the evidence that claims about images were judged against. ``thinking``:
+    ``evidence``: the evidence that claims about images were judged against. ``thinking``:
     the same of the thinking, if both are scored. ``protocol``: that of a process reward model.
     """
 
@@ -102,7 +110,6 @@ class ScoredResponse:
     chain: ReasoningChain
     steps: tuple[Judged, ...]
     judge: str
-    root: Judged | None = None
     evidence: Evidence = "facts"
     thinking: ScoredResponse | None = None
     protocol: str = ""
@@ -131,5 +138,4 @@ class ScoredResponse:
     @property
     def questions(self) -> Iterator[Question]:
         """All questions to the judge."""
-        asked = (self.root,) if self.root else ()
-        return (question for each in (*self.steps, *asked) for question in each.questions)
+        return (question for step in self.steps for question in step.questions)

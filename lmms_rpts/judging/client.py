@@ -24,7 +24,7 @@ from lmms_rpts.judging.cache import AnswerCache, failed
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
-from lmms_rpts.judging.request_kinds import STEPS, request_kinds
+from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     JudgeRequest,
@@ -387,4 +387,4 @@ def _stage(request: JudgeRequest, urgency: int) -> str:
     """What a request is for; ``urgency``: number of requests before it in its conversation."""
     if not request_kinds()[request.kind].has_verdict:
         return "rewriting"
-    return "second questions" if request.kind in STEPS and urgency else "first questions"
+    return "second questions" if request.kind in SCORED and urgency else "first questions"

@@ -18,7 +18,6 @@ from lmms_rpts.cli import app
 from lmms_rpts.commands.doctor.examination import plan
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.metrics import OF_THE_ROOT
 from lmms_rpts.filters.questions import Plan, ask_about_chain
 from lmms_rpts.filters.record import Answer, RptsRecord, Transform
 from lmms_rpts.filters.responses import TransformedResponse
@@ -97,21 +96,10 @@ def test_a_chain_is_one_request_and_its_record_says_what_it_was(scripted: Script
         ["chain"],
     ]
     assert record.outcome == "scored"
-    assert (record.root, record.guarded) == (None, None)
     said = record.settings
     assert (said.judge, said.scored_given) == ("chains", "all earlier steps")
     assert said.prompt_version == "test-1234"
-    assert {name for name in OF_THE_ROOT if record.metrics.get(name) is not None} == set()
     assert record.metrics["rpts"] is not None
-
-
-def test_what_the_root_question_would_give_has_no_value_even_without_steps(
-    scripted: Scripted,
-) -> None:
-    (record,) = records("Final answer: agree")
-    assert (record.rpts, record.guarded, scripted.requests) == (0.0, None, [])
-    assert {record.metrics[name] for name in OF_THE_ROOT} == {None}
-    assert ScoreFilter().unasked >= {"rpts_guarded", "guarded_coverage", "root_bears"}
 
 
 def test_a_step_beyond_the_context_leaves_its_response_unscored(scripted: Scripted) -> None:
@@ -185,7 +173,7 @@ def test_the_estimate_counts_one_call_per_response() -> None:
     chains = estimate_need([doc] * 3, mode="rule", chains=True).typical
     steps = estimate_need([doc] * 3, mode="rule").typical
     assert (chains.calls, chains.usage.output_tokens) == (3, 0)
-    assert steps.calls > 6
+    assert steps.calls == 6
     assert 0 < chains.usage.input_tokens < steps.usage.input_tokens
 
 
@@ -224,7 +212,6 @@ def test_a_run_of_lmms_eval_and_its_comparison_with_another_kind_of_judge(
         env = {"LMMS_RPTS_JUDGE": judge, "LMMS_RPTS_CACHE": str(tmp_path / "cache")}
         run = run_lmms_eval(tmp_path / name, *replay, env=env)
         found[name] = {key.partition(",")[0] for key in run.results["rpts_demo"]}
-    assert found["steps"] - found["chains"] >= OF_THE_ROOT - {"rpts_guarded_thinking"}
     assert found["chains"] >= {"rpts", "accuracy", "judge_coverage"}
     refused = " ".join(command("compare", "chains", "steps", code=1).split())
     assert "scored given all earlier steps and cited premises, which are two measures" in refused
@@ -232,8 +219,6 @@ def test_a_run_of_lmms_eval_and_its_comparison_with_another_kind_of_judge(
     together = " ".join(command("summarize", "chains", "steps").split())
     assert "scored given: all earlier steps in" in together
     assert "; steps scored given all earlier steps)" in command("agreement", "chains", "steps")
-    summary = command("summarize", "chains", "--all")
-    assert "rpts_guarded" not in summary.partition("n: documents")[0]
     command("report", "chains", "-o", "r.html")
     page = Path("r.html").read_text(encoding="utf-8")
     assert "given the problem and all earlier steps" in page

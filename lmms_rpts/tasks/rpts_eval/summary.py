@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lmms_rpts.filters.metrics import GUARDED, METRICS, THINKING_METRICS
+from lmms_rpts.filters.metrics import METRICS, THINKING_METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import CUT, undecided_note
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
@@ -32,7 +32,7 @@ def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
     were judged.
     """
     better = METRICS[name].higher_is_better
-    if better is None or (name not in _UNJUDGED and not _equally_judged(name, models)):
+    if better is None or (name not in _UNJUDGED and not _equally_judged(models)):
         return frozenset()
     values = {
         each.model: round(value, 3)
@@ -45,9 +45,8 @@ def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
     return frozenset(model for model, value in values.items() if value == top)
 
 
-def _equally_judged(name: str, models: Sequence[Figures]) -> bool:
-    coverage = "guarded_coverage" if METRICS[name].group == GUARDED else "judge_coverage"
-    shares = {each.metrics[coverage].value for each in models}
+def _equally_judged(models: Sequence[Figures]) -> bool:
+    shares = {each.metrics["judge_coverage"].value for each in models}
     return len({None if share is None else round(share, 3) for share in shares}) < 2
 
 
@@ -82,13 +81,6 @@ def notes(run: AnyRun) -> Iterator[str]:
         )
 
 
-def _root_error(record: RptsRecord) -> str | None:
-    """Why a scored response has no guarded score; None if it has one, or can have none."""
-    if record.rpts is None or record.root is None or record.root.score is not None:
-        return None
-    return next((each.error for each in record.root.questions if each.error), "no reason given")
-
-
 def _answered(record: RptsRecord) -> StableAnswer:
     instance, said = record.instance, record.answer.value
     # Options are at the end of the context of own data, and of the statement of CMMaTH.
@@ -112,13 +104,12 @@ GRADING = Grading(
     # ``comparable`` follows from the judge.
     settings=tuple(name for name in Scoring.model_fields if name != "comparable"),
     asked={
-        "whether the evidence leads to the answer (rpts_guarded)": _root_error,
         "how sound the thinking is (rpts_thinking)": lambda each: field_of(each, "thinking.reason"),
         **ASKED_OF_THINKING,
     },
     notes=notes,
     columns=(
-        *("rpts", "rpts_thinking", "rpts_guarded", "accuracy", "right_for_wrong_reason"),
+        *("rpts", "rpts_thinking", "accuracy", "right_for_wrong_reason"),
         *(*THINKING_METRICS, "judge_coverage"),
     ),
     best=best,
