@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from statistics import stdev
 from typing import Any, TypeVar
@@ -40,8 +40,6 @@ SAID = {
     "question_steps": 250,
     "answer": 4,
     "match": 80,
-    "consistency": 60,
-    "pretended_tools": 60,
     "chain": 0,
 }
 """Typical number of tokens in a judge's reply."""
@@ -100,7 +98,6 @@ def estimate_need(
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
     source: Source = "answer",
-    questions: tuple[str, ...] = (),
     chains: bool = False,
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
@@ -117,10 +114,9 @@ def estimate_need(
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
         source: which reasoning is scored, as in the setting.
-        questions: what is asked about the thinking.
         chains: whether the judge scores whole chains.
     """
-    gold, thinks = [], source != "answer" or bool(questions)
+    gold, thinks = [], source == "thinking"
     for doc in docs:  # the gold reasoning and answer, written in the requested format
         answer = _WORDS[doc["language"]].get(doc["answer"], doc["answer"])
         ending = _ANSWER[doc["language"]].format(answer)
@@ -129,7 +125,7 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, questions, chains)
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, chains)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
@@ -173,7 +169,6 @@ class _Tally:
     evidence: Evidence | None
     longest: bool
     source: Source
-    questions: tuple[str, ...]
     chains: bool = False
     _need: Need = field(default_factory=Need)
     _inferences: Iterator[int] = field(default_factory=lambda: count(1))
@@ -182,15 +177,14 @@ class _Tally:
         """What one response takes."""
         self._need, prompts = Need(), self.prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
-        reading = kind(mode, True, prompts, source=self.source, questions=self.questions)
+        reading = kind(mode, True, prompts, source=self.source)
         read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
-        for each in filter(None, (read, read.thinking)):
-            plan = Plan.of(replace(each, answer=read.answer), doc, self.evidence)
-            if self.chains:
-                self._finished(ask_about_chain(plan, doc), doc)
-                continue
-            for query in plan.queries:
-                self._finished(ask_about_step(query, doc, prompts), doc)
+        plan = Plan.of(read, doc, self.evidence)
+        if self.chains:
+            self._finished(ask_about_chain(plan, doc), doc)
+            return self._need
+        for query in plan.queries:
+            self._finished(ask_about_step(query, doc, prompts), doc)
         return self._need
 
     def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:

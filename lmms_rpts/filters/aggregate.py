@@ -14,9 +14,7 @@ from loguru import logger
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import instance_of
-from lmms_rpts.filters.grading import report_thinking
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.metrics import OF_THINKING
 from lmms_rpts.filters.record import (
     Diagnosis,
     Fault,
@@ -34,7 +32,6 @@ from lmms_rpts.filters.responses import (
     Judged,
     ScoredResponse,
 )
-from lmms_rpts.filters.thinking import unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, backends_of
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts
@@ -86,10 +83,8 @@ class AggregateFilter(RptsFilter):
             temperature=settings.temperature,
             jury=settings.jury,
             scoring=settings.scoring,
-            source="thinking" if settings.source == "thinking" else "answer",
+            source=settings.source,
         )
-        both = settings.source == "both"
-        self.unasked = unasked_metrics(settings.questions) | (frozenset() if both else OF_THINKING)
 
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
@@ -181,10 +176,8 @@ def _report_stepless(responses: Sequence[ScoredResponse], judge: str) -> None:
 
 
 def _report_thinking(responses: Sequence[ScoredResponse]) -> None:
-    report_thinking(each.transformed.said for each in responses)
-    read = [each.transformed for each in responses]
-    read += [each.thinking for each in read if each.thinking]
-    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    problems = (each.transformed.transform.problems for each in responses)
+    cut = sum(any(said.startswith(CUT) for said in each) for each in problems)
     if cut:
         logger.warning(
             "Of {} of {} responses, the thinking is too long: only passages of it are judged "
@@ -233,12 +226,6 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
             }
         ),
         instance=instance,
-        **read.said,
-        thinking=(
-            build_record(scored.thinking, doc, scoring.model_copy(update={"source": "thinking"}))
-            if scored.thinking
-            else None
-        ),
         settings=scoring.model_copy(
             update={
                 "judge": scored.judge,

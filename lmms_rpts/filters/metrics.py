@@ -8,7 +8,6 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import field_of
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
@@ -61,32 +60,11 @@ def _of_chain(read: Callable[[RptsRecord], float | None]) -> Callable[[RptsRecor
     return lambda record: None if record.transform.error or not record.steps else read(record)
 
 
-THINKING_METRICS = by_name(
-    Metric(
-        "thinking_answer_consistency",
-        lambda record: field_of(record, "consistency.consistent"),
-        head="consistency",
-        words="share of answers that agree with the thinking",
-        optional=True,
-    ),
-    Metric(
-        "pretended_tools",
-        lambda record: field_of(record, "pretended_tools.pretended"),
-        higher_is_better=False,
-        head="pretended tools",
-        words="share of thinkings that pretend to use tools or to search",
-        optional=True,
-    ),
-)
-"""Metrics of the questions about thinking, for all benchmarks that ask them."""
-
 PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
-THINKING = "thinking"
 """The groups of the metrics."""
 
 _score, _share = partial(Metric, kind="score"), partial(Metric, kind="share")
 _of_answers = partial(_share, needs_answer=True)
-_of_thinking = partial(_score, optional=True)
 
 _GROUPS = {
     PUBLISHED: (
@@ -118,14 +96,6 @@ _GROUPS = {
             higher_is_better=None,
             words="responses that could be judged",
         ),
-    ),
-    THINKING: (
-        _of_thinking(
-            "rpts_thinking",
-            lambda record: field_of(record, "thinking.rpts"),
-            words="RPTS of the thinking itself",
-        ),
-        *THINKING_METRICS.values(),
     ),
     DIAGNOSTIC: (
         # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
@@ -173,6 +143,3 @@ METRICS = by_name(
     )
 )
 """All metrics of RPTS; the headline of each group first."""
-
-OF_THINKING = frozenset(each.name for each in _GROUPS[THINKING]) - {*THINKING_METRICS}
-"""The metrics that need the setting ``source`` to be ``both``."""

@@ -38,7 +38,7 @@ from lmms_rpts.reasoning import (
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality, outline
-from lmms_rpts.runs.record import Asked, Called, Cell, Consistency, PretendedTools, Record, is_none
+from lmms_rpts.runs.record import Asked, Called, Cell, Record, is_none
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {
@@ -324,11 +324,6 @@ class Scoring(Model):
     )
 
 
-def _inner(record: RptsRecord | None) -> Any:
-    """The record of a thinking within that of its response."""
-    return record and record.model_dump(by_alias=True, exclude={"instance", "settings"})
-
-
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
 
 
@@ -358,38 +353,8 @@ class RptsRecord(Record):
         "without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")
-    consistency: Consistency | None = Field(
-        default=None,
-        description="whether the answer agrees with the thinking; omitted if this was not asked, "
-        "or if thinking or answer is missing",
-        exclude_if=is_none,
-    )
-    pretended_tools: PretendedTools | None = Field(
-        default=None,
-        description="whether the thinking pretends to use tools; omitted if this was not asked, "
-        "or if there is no thinking",
-        exclude_if=is_none,
-    )
-    thinking: Annotated[RptsRecord | None, PlainSerializer(_inner), Described("object")] = Field(
-        default=None,
-        description="with `source = both`: the thinking, scored like the response, in the same "
-        "fields without `instance` and `settings`; omitted if there is no thinking",
-        exclude_if=is_none,
-    )
     instance: RptsInstance = Field(description="the document, without its images")
     settings: Scoring = Field(description="everything the score depends on, except the response")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _thinking_has_the_same_instance(cls, value: Any) -> Any:
-        inner = value.get("thinking") if isinstance(value, dict) else None
-        if not isinstance(inner, dict):
-            return value
-        settings = value.get("settings")
-        if isinstance(settings, dict):
-            settings = {**settings, "source": "thinking"}
-        both = {"instance": value.get("instance"), "settings": settings, "thinking": None}
-        return {**value, "thinking": {**inner, **both}}
 
     @model_validator(mode="after")
     def _fits_together(self) -> RptsRecord:

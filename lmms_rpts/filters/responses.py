@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.base.escaping import shorten
@@ -65,15 +65,11 @@ class TransformedResponse:
         chain: the parsed steps, before repair.
         answer: the final answer, as in the record.
         transform: how the response was parsed, as in the record; the chain is added at the end.
-        thinking: the same of its thinking, if both are scored; with its answer.
-        said: what the judge said of the thinking, by fields of the record.
     """
 
     chain: ReasoningChain
     answer: Answer
     transform: Transform
-    thinking: TransformedResponse | None = None
-    said: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(format_chain(self.chain))
@@ -102,8 +98,8 @@ class Judged:
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``evidence``: the evidence that claims about images were judged against. ``thinking``:
-    the same of the thinking, if both are scored. ``protocol``: that of a process reward model.
+    ``evidence``: the evidence that claims about images were judged against. ``protocol``: that of
+    a process reward model.
     """
 
     transformed: TransformedResponse
@@ -111,7 +107,6 @@ class ScoredResponse:
     steps: tuple[Judged, ...]
     judge: str
     evidence: Evidence = "facts"
-    thinking: ScoredResponse | None = None
     protocol: str = ""
 
     def __str__(self) -> str:

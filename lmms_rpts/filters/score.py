@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -92,21 +91,7 @@ class ScoreFilter(JudgingFilter):
         """Score all steps of all responses."""
         if self.judge != NO_JUDGE:
             note_validity(self.validity)
-        return self.map_responses(resps, docs, self._score_both)
-
-    def _score_both(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
-        """Score the responses, and their thinking if both are scored."""
-        thoughts = [
-            (replace(each.thinking, answer=each.answer), doc)
-            for each, doc in pairs
-            if each.thinking
-        ]
-        scored = self._score_all([*pairs, *thoughts])
-        thinking = iter(scored[len(pairs) :])
-        return [
-            replace(found, thinking=next(thinking)) if each.thinking else found
-            for found, (each, _) in zip(scored, pairs, strict=False)
-        ]
+        return self.map_responses(resps, docs, self._score_all)
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         with Isolation("judging a response's steps") as isolation:

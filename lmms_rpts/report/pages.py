@@ -96,10 +96,7 @@ def render(
         comments: of readers, to begin with.
     """
     once: dict[str, int] = {}
-    graded = any(
-        view.name or view.beside or any(each.shown.grades for each in _answers(view))
-        for view in views
-    )
+    graded = any(view.name or view.beside for view in views)
     drawn = any(any(view.flips) for view in views)
     styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.

@@ -571,46 +571,33 @@ THINKER = f"<think>{THOUGHT}</think>{STEPS}"
 
 
 @table(
-    "source, response, visible, hidden",
-    ("answer", THINKER, 2, None),
-    ("thinking", THINKER, 3, None),
-    ("both", THINKER, 2, 3),
+    "source, response, steps",
+    ("answer", THINKER, 2),
+    ("thinking", THINKER, 3),
     # Without thinking, there is none to score; the answer is graded all the same.
-    ("answer", STEPS, 2, None),
-    ("thinking", STEPS, None, None),
-    ("both", STEPS, 2, None),
-    ("both", f"<think> \n</think>{STEPS}", 2, None),
-    # The visible part has no reasoning: its RPTS is that of the thinking, as without the setting.
-    ("both", f"<think>{THOUGHT}</think>Final answer: agree", 3, 3),
-    ("both", f"<think>{THOUGHT}\nFinal answer: agree", 3, 3),
+    ("answer", STEPS, 2),
+    ("thinking", STEPS, None),
+    ("thinking", f"<think> \n</think>{STEPS}", None),
+    # The visible part has no reasoning: the thinking is scored.
+    ("answer", f"<think>{THOUGHT}</think>Final answer: agree", 3),
+    ("answer", f"<think>{THOUGHT}\nFinal answer: agree", 3),
 )
 def test_the_reasoning_of_answer_and_thinking(
     judged: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     source: str,
     response: str,
-    visible: int | None,
-    hidden: int | None,
+    steps: int | None,
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_SOURCE", source)
     (written,), _ = judged([response], says("Score: 0.8"), mode="rule")
     record = RptsRecord.parse(written, text=response)
-    assert (len(record.steps) or None) == visible
-    assert (record.rpts is None) == (visible is None)
-    assert record.reason == (None if visible else "the response has no thinking")
+    assert (len(record.steps) or None) == steps
+    assert (record.rpts is None) == (steps is None)
+    assert record.reason == (None if steps else "the response has no thinking")
     assert record.answer.correct is True
-    assert record.settings.source == ("thinking" if source == "thinking" else "answer")
+    assert record.settings.source == source
     assert ("source" in written["settings"]) == (source == "thinking")
-    assert ("thinking" in written) == (hidden is not None)
-    thinking = record.thinking
-    assert record.metrics["rpts_thinking"] == (None if thinking is None else thinking.rpts)
-    if thinking is not None:
-        assert len(thinking.steps) == hidden
-        assert thinking.rpts == pytest.approx(0.8)
-        assert (thinking.instance, thinking.answer) == (record.instance, record.answer)
-        assert thinking.settings.source == "thinking"
-        assert {"instance", "settings"}.isdisjoint(written["thinking"])
-        assert RptsRecord.parse(json.loads(record.to_json()), text=response) == record
 
 
 def test_a_long_thinking_is_judged_by_passages(
@@ -632,58 +619,3 @@ def test_a_long_thinking_is_judged_by_passages(
     assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
     assert 0 < passages < 400
     assert cut.startswith("long thinking: judged are ")
-
-
-@table(
-    "name, settings, reply, field, value",
-    ("pretended_tools", {"pretended_tools": True}, "Verdict: pretended", "pretended", 1.0),
-    ("thinking_answer_consistency", {"consistency": True}, "判定：不一致", "consistent", 0.0),
-    ("thinking_answer_consistency", {"consistency": True}, "Hard to say.", "consistent", None),
-)
-def test_questions_about_the_thinking(
-    judged: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    settings: dict[str, bool],
-    reply: str,
-    field: str,
-    value: float | None,
-) -> None:
-    configure(monkeypatch, **settings)
-    (asked_for,) = settings
-
-    def answer(body: dict[str, Any]) -> str:
-        return reply if "in private" in instructions(body) else oracle.answer(body)
-
-    (record, other), asked = judged([THINKER, STEPS], answer)
-    verdict = None if value is None else bool(value)
-    assert record[asked_for][field] is verdict
-    assert (record[asked_for]["error"] is None) == (value is not None)
-    assert record[asked_for]["prompt_version"] == Prompts().version(asked_for)
-    assert RptsRecord.parse(record).metrics[name] == value
-    assert asked_for not in other, "there is no thinking to ask about"
-    bodies = [each for each in asked if "in private" in instructions(each)]
-    assert len({json.dumps(each["messages"][:2]) for each in bodies}) == 1
-    shown = bodies[0]["messages"][1]["content"]
-    assert THOUGHT in shown
-    assert ("the shop is closed" in shown) == (asked_for == "consistency")
-
-
-def test_questions_about_the_thinking_need_a_judge_that_writes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configure(monkeypatch, consistency=True)
-    assert TransformFilter(judge="none").reading().questions == ()
-    with pytest.raises(JudgeConfigurationError, match="consistency = true needs a judge that wri"):
-        TransformFilter(judge="lexical")
-
-
-def test_only_metrics_that_can_have_a_value_are_in_the_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert AggregateFilter().unasked == {
-        "rpts_thinking",
-        *("thinking_answer_consistency", "pretended_tools"),
-    }
-    configure(monkeypatch, source="both", consistency=True)
-    assert AggregateFilter().unasked == {"pretended_tools"}

@@ -56,12 +56,6 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
     record["transform"] |= {"reply": text, "problems": [text], "style": text}
     record["reason"] = record["answer"]["error"] = text
     record["invalid_references"] = [{"step": 0, "kind": "text", "index": 9, "reason": text}]
-    said = {"reply": text, "error": text, "prompt_version": text}
-    record["thinking"] = {
-        name: each for name, each in record.items() if name not in ("instance", "settings")
-    }
-    record["consistency"] = {"consistent": False, **said}
-    record["pretended_tools"] = {"pretended": None, "left_out": 9, **said}
     return record
 
 

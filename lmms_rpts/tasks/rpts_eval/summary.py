@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lmms_rpts.filters.metrics import METRICS, THINKING_METRICS
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import CUT, undecided_note
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
-from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.stats.instability import Answer as StableAnswer
@@ -19,7 +17,6 @@ from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, 
 from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to, listed_options
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes
-from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
@@ -72,11 +69,11 @@ def notes(run: AnyRun) -> Iterator[str]:
     """Warnings about a run: undecided answers, missing relations, and thinkings cut to passages."""
     yield from undecided_notes(run)
     yield from relation_notes(run)
-    read = [each.thinking or each for each in run.responses]
-    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    problems = [each.transform.problems for each in run.responses]
+    cut = sum(any(said.startswith(CUT) for said in each) for each in problems)
     if cut:
         yield (
-            f"{run.label}: the thinking of {cut} of {len(read)} responses is too long: only "
+            f"{run.label}: the thinking of {cut} of {len(problems)} responses is too long: only "
             "passages of it are judged"
         )
 
@@ -103,15 +100,8 @@ GRADING = Grading(
     questions="documents",
     # ``comparable`` follows from the judge.
     settings=tuple(name for name in Scoring.model_fields if name != "comparable"),
-    asked={
-        "how sound the thinking is (rpts_thinking)": lambda each: field_of(each, "thinking.reason"),
-        **ASKED_OF_THINKING,
-    },
     notes=notes,
-    columns=(
-        *("rpts", "rpts_thinking", "accuracy", "right_for_wrong_reason"),
-        *(*THINKING_METRICS, "judge_coverage"),
-    ),
+    columns=("rpts", "accuracy", "right_for_wrong_reason", "judge_coverage"),
     best=best,
     display=Display(
         question=lambda record: ShownQuestion(
@@ -120,14 +110,7 @@ GRADING = Grading(
             language=record.instance.language,
             images=record.instance.visual_clue,
         ),
-        answer=lambda record: ShownAnswer(
-            final=record.answer.value,
-            grades=tuple(
-                thinking_grades(
-                    record, record.instance.statement, split_thinking(record.text or "")[0]
-                )
-            ),
-        ),
+        answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
     answered=_answered,
     explained={
