@@ -143,7 +143,7 @@ def test_a_long_chain_stays_short() -> None:
 
 
 def test_the_page_on_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Its blocks, one after the other, on saved runs; that of the scorer needs data and a judge."""
+    """Its blocks, one after the other, on saved runs."""
     names = {"main": "careful", "branch": "lucky", "checkpoint-500": "lucky"}
     for name, saved in (names | {"checkpoint-1000": "careful"}).items():
         shutil.copytree(SAVED / saved, tmp_path / "results" / name)
@@ -152,9 +152,7 @@ def test_the_page_on_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch
     blocks = re.findall(r"```python\n(.*?)```", page, re.DOTALL)
     known: dict[str, Any] = {}
     for block in blocks:
-        if "Scorer" not in block:
-            exec(block, known)
-    assert len(blocks) == 5
+        exec(block, known)
     assert len(known["runs"]) == 4
     known["test_the_branch_is_no_worse"]()
     assert {*re.findall(r"lr\.(\w+)", page)} <= {*dir(lr)}
