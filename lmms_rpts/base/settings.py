@@ -246,9 +246,7 @@ class Settings(Table):
     batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(32, "batch size of an `hf:` or `prm:` judge", ge=1)
-    prm_mark: str = setting("", "token that ends a step, for `prm:` judges with `@generic`")
-    prm_labels: str = setting("", "its words for right and wrong, as `+/-`; default: two labels")
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
