@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.filters.questions import Plan, ask_about_chain, ask_about_root, ask_about_step
+from lmms_rpts.filters.questions import Plan, ask_about_root, ask_about_step
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -43,7 +43,6 @@ SAID = {
     "match": 80,
     "consistency": 60,
     "pretended_tools": 60,
-    "chain": 0,
 }
 """Typical number of tokens in a judge's reply."""
 
@@ -102,7 +101,6 @@ def estimate_need(
     evidence: Evidence | None = None,
     source: Source = "answer",
     questions: tuple[str, ...] = (),
-    chains: bool = False,
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
@@ -119,7 +117,6 @@ def estimate_need(
             reasoning, otherwise the images.
         source: which reasoning is scored, as in the setting.
         questions: what is asked about the thinking.
-        chains: whether the judge scores whole chains.
     """
     gold, thinks = [], source != "answer" or bool(questions)
     for doc in docs:  # the gold reasoning and answer, written in the requested format
@@ -130,7 +127,7 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, questions, chains)
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, questions)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
@@ -175,7 +172,6 @@ class _Tally:
     longest: bool
     source: Source
     questions: tuple[str, ...]
-    chains: bool = False
     _need: Need = field(default_factory=Need)
     _inferences: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -187,9 +183,6 @@ class _Tally:
         read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
         for each in filter(None, (read, read.thinking)):
             plan = Plan.of(replace(each, answer=read.answer), doc, self.evidence)
-            if self.chains:
-                self._finished(ask_about_chain(plan, doc), doc)
-                continue
             for query in plan.queries:
                 self._finished(ask_about_step(query, doc, prompts), doc)
             if plan.has_root_question:

@@ -243,8 +243,6 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
                 "judge": scored.judge,
                 "comparable": _comparable(scored.judge),
                 "evidence": scored.evidence,
-                "prompt_version": scored.protocol or scoring.prompt_version,
-                "scored_given": "all earlier steps" if scored.protocol else "cited premises",
                 "partial_jury": partial_jury,
             }
         ),

@@ -159,11 +159,7 @@ _GROUPS = {
         _share(
             "guarded_coverage",
             # Records written before the guarded score have no diagnosis.
-            lambda record: (
-                None
-                if record.diagnosis is None or record.settings.scored_given != "cited premises"
-                else float(record.guarded is not None)
-            ),
+            lambda record: None if record.diagnosis is None else float(record.guarded is not None),
             higher_is_better=None,
             words="responses that have a guarded score",
             tested=False,
@@ -236,9 +232,6 @@ METRICS = by_name(
     )
 )
 """All metrics of RPTS; the headline of each group first."""
-
-OF_THE_ROOT = frozenset(each.name for each in _GROUPS[GUARDED]) | {"rpts_guarded_thinking"}
-"""The metrics that need the question about the root, which process reward models are not asked."""
 
 OF_THINKING = frozenset(each.name for each in _GROUPS[THINKING]) - {*THINKING_METRICS}
 """The metrics that need the setting ``source`` to be ``both``."""

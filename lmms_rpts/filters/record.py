@@ -91,7 +91,7 @@ def _own_id(value: object) -> str | int | float | None:
 
 
 ReadBy = Literal["rule", "llm", "nothing"]
-Kind = Literal["image", "inference", "second", "chain", "root"]
+Kind = Literal["image", "inference", "second", "root"]
 ClueField = Annotated[
     Clue,
     PlainValidator(_clue),
@@ -143,9 +143,8 @@ class Question(Called):
 
     kind: Kind = Field(
         description="`image`: claim about an image; `inference`: whether the conclusion "
-        "follows; `second`: the same with more premises, after a score below 0.5; `chain`: the "
-        "step given all earlier steps, by a process reward model; `root`: whether the evidence "
-        "leads to the answer"
+        "follows; `second`: the same with more premises, after a score below 0.5; `root`: "
+        "whether the evidence leads to the answer"
     )
     evidence: Several[Text] = Field(
         default=(),
@@ -330,9 +329,7 @@ class Scoring(Model):
     focus_height: Whole = Field(
         description="setting `focus_height`: height at which the weight is 1"
     )
-    prompt_version: Text = Field(
-        description="version of the judge's prompts, or protocol of a process reward model"
-    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
     # Records written before there were several samples lack these: one sample, at temperature 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
@@ -363,12 +360,6 @@ class Scoring(Model):
         default="facts",
         description="evidence for claims about images; omitted for `facts`",
         exclude_if=lambda evidence: evidence == "facts",
-    )
-    scored_given: Literal["cited premises", "all earlier steps"] = Field(
-        default="cited premises",
-        description="what a step is scored given: the premises that it cites, or all earlier "
-        "steps (by a process reward model); omitted for `cited premises`",
-        exclude_if=lambda given: given == "cited premises",
     )
 
 
@@ -514,9 +505,7 @@ class RptsRecord(Record):
     def guarded_anew(self) -> float | None:
         """The guarded score, computed again; None if a score of a step or the root is missing."""
         scores = [step.score for step in self.steps if step.score is not None]
-        # A process reward model is not asked about the root, not even of an empty chain.
-        unasked = self.settings.scored_given != "cited premises"
-        if self.rpts is None or len(scores) < len(self.steps) or unasked:
+        if self.rpts is None or len(scores) < len(self.steps):
             return None
         if not self.steps:
             return 0.0

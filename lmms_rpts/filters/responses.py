@@ -95,7 +95,7 @@ class ScoredResponse:
 
     ``root``: the score for whether the evidence leads to the answer; None without a step or an
     answer. ``evidence``: the evidence that claims about images were judged against. ``thinking``:
-    the same of the thinking, if both are scored. ``protocol``: that of a process reward model.
+    the same of the thinking, if both are scored.
     """
 
     transformed: TransformedResponse
@@ -105,7 +105,6 @@ class ScoredResponse:
     root: Judged | None = None
     evidence: Evidence = "facts"
     thinking: ScoredResponse | None = None
-    protocol: str = ""
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)

@@ -13,15 +13,7 @@ from lmms_rpts.base.settings import Settings, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.metrics import OF_THE_ROOT
-from lmms_rpts.filters.questions import (
-    Plan,
-    ask_about_chain,
-    ask_about_root,
-    ask_about_step,
-    evidence_for,
-    unjudged,
-)
+from lmms_rpts.filters.questions import Plan, ask_about_root, ask_about_step, evidence_for, unjudged
 from lmms_rpts.filters.record import Judged
 from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
@@ -57,15 +49,12 @@ class ScoreFilter(JudgingFilter):
         self.evidence = self.settings.evidence or chosen
         judges = find_judges(self.judge, self.settings)
         self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
-        self.protocol = judges[0].protocol
-        self.unasked = OF_THE_ROOT if self.protocol else frozenset()
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
                 f"{self.judge!r} has none. {SEEING}"
             )
-        version = self.protocol or self.prompts.version()
-        self.validity = _validity(self.settings, self.judge, version)
+        self.validity = _validity(self.settings, self.judge, self.prompts.version())
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """The evidence that claims about the images of a document are judged against."""
@@ -127,14 +116,7 @@ class ScoreFilter(JudgingFilter):
                 if plan.has_root_question
             ]
             scores, fatal = [UNASKED] * (len(asked) + len(rooted)), None
-            if self.protocol:
-                chains = [
-                    isolation.begin(partial(ask_about_chain, plan, doc), plan.failed)
-                    for plan, doc in plans
-                ]
-                found, fatal = self.converse(chains, "Judging chains", "chains")
-                scores = [step for steps in found for step in steps]
-            elif self.judge != NO_JUDGE:
+            if self.judge != NO_JUDGE:
                 dialogues = [isolation.begin(ask, partial(unjudged, "inference")) for ask in asked]
                 dialogues += [isolation.begin(ask, partial(unjudged, "root")) for ask in rooted]
                 scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
@@ -160,7 +142,6 @@ class ScoreFilter(JudgingFilter):
                 self.judge,
                 next(roots, None) if plan.has_root_question else None,
                 plan.evidence,
-                protocol=self.protocol,
             )
             for plan in planned
         ]
