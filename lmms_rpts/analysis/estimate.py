@@ -16,7 +16,7 @@ from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.filters.questions import Plan, ask_about_chain, ask_about_step
+from lmms_rpts.filters.questions import Plan, ask_about_step
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -40,7 +40,6 @@ SAID = {
     "question_steps": 250,
     "answer": 4,
     "match": 80,
-    "chain": 0,
 }
 """Typical number of tokens in a judge's reply."""
 
@@ -98,7 +97,6 @@ def estimate_need(
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
     source: Source = "answer",
-    chains: bool = False,
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
@@ -114,7 +112,6 @@ def estimate_need(
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
         source: which reasoning is scored, as in the setting.
-        chains: whether the judge scores whole chains.
     """
     gold, thinks = [], source == "thinking"
     for doc in docs:  # the gold reasoning and answer, written in the requested format
@@ -125,7 +122,7 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, chains)
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
@@ -169,7 +166,6 @@ class _Tally:
     evidence: Evidence | None
     longest: bool
     source: Source
-    chains: bool = False
     _need: Need = field(default_factory=Need)
     _inferences: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -179,11 +175,7 @@ class _Tally:
         kind = Reading if doc["answer"] in STANCES else QuestionReading
         reading = kind(mode, True, prompts, source=self.source)
         read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
-        plan = Plan.of(read, doc, self.evidence)
-        if self.chains:
-            self._finished(ask_about_chain(plan, doc), doc)
-            return self._need
-        for query in plan.queries:
+        for query in Plan.of(read, doc, self.evidence).queries:
             self._finished(ask_about_step(query, doc, prompts), doc)
         return self._need
 

@@ -165,9 +165,7 @@ def dataset_card(
         _table(("what", "value"), {**facts, **label}.items()),
         _table(("setting", "value"), ((name, ", ".join(each)) for name, each in settings.items())),
         "The score of a step says whether its conclusion follows from the premises that it cites, "
-        "or agrees with what is known of the image; not whether its premises are right."
-        + " With scored_given, it is that of a process reward model."
-        * ("scored_given" in settings),
+        "or agrees with what is known of the image; not whether its premises are right.",
         *map(_text, known),
         _table(("task", "source", "licence"), ((task, *pair) for task, pair in sources.items())),
         "An empty licence is not known: ask the publishers. Images are not included.",

@@ -239,9 +239,7 @@ class Settings(Table):
     batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(32, "batch size of an `hf:` or `prm:` judge", ge=1)
-    prm_mark: str = setting("", "token that ends a step, for `prm:` judges with `@generic`")
-    prm_labels: str = setting("", "its words for right and wrong, as `+/-`; default: two labels")
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
@@ -257,11 +255,10 @@ class Settings(Table):
     wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    # Options of lmms-rpts score: ``job`` is the report of a job on Ray, ``status`` where the
-    # status of the run is, ``command`` what resumes it
+    # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what
+    # resumes it
     grades: Place | None = environment(None, "")
     requests: Place | None = environment(None, "")
-    job: Place | None = environment(None, "")
     status: Place | None = environment(None, "")
     command: str | None = environment(None, "")
     openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
@@ -357,11 +354,6 @@ def options_given(
 def environment_without(*prefixes: str) -> dict[str, str]:
     """The environment without variables whose names start with ``prefixes``."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-
-
-def set_variables(variables: Mapping[str, str]) -> None:
-    """Set environment variables of this process, a worker of another one."""
-    os.environ |= variables
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:

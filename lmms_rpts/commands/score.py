@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 import sys
@@ -28,12 +27,10 @@ from lmms_rpts.commands.common import (
     same_command,
 )
 from lmms_rpts.commands.evaluation import (
-    EvaluationError,
     Written,
     find_written,
     own_warnings,
     read_log,
-    reason_of,
     replay_command,
     results_table,
     run,
@@ -44,7 +41,6 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.repetition import Repetition
     from lmms_rpts.analysis.rescoring import Rescoring
 
-JOB = "lmms_rpts.distributed.job"
 _INTERRUPTED = 130
 _LATER = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -104,20 +100,6 @@ def score(
             show_default=False,
         ),
     ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray",
-            metavar="ADDRESS",
-            help="Ask the judge in a job of Ray: on the cluster at ADDRESS, on the one of this "
-            "machine (auto), or on this machine alone (local).",
-            show_default=False,
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="Workers of the job of Ray.", show_default=False),
-    ] = None,
     requests: Annotated[
         Path | None,
         typer.Option(
@@ -148,16 +130,11 @@ def score(
     """
     from lmms_rpts.analysis.repetition import read_repetition
 
-    if workers and not ray:
-        fail("--workers is for a job of Ray: add --ray")
-    if ray and (requests or no_wait):
-        fail("--ray asks the judge now: leave out --requests and --no-wait")
     if requests and no_wait:
         fail("--no-wait sends the requests, --requests writes them: leave out one of them")
     if page:
         check_page(page)
         check_outputs([page if page.suffix else page / "index.html"])
-    job = {"address": ray, "workers": workers} if ray else {}
     written: list[str] = []
     known = read_repetition(like) if like else None
     try:
@@ -166,8 +143,8 @@ def score(
             tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
             options_given(None, known.settings if known else {}, scoring=scoring),
         ):
-            task, include_path = _task(samples, task, include_path, data, output, known)
-            chosen = _Chosen(task, judge, output, include_path, correct, verbose, job, known)
+            task, include_path = _task(samples, task, include_path, data, output)
+            chosen = _Chosen(task, judge, output, include_path, correct, verbose, known)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
@@ -203,7 +180,7 @@ _Job = tuple[str, Iterable[Written]]
 class _Chosen:
     """What the options of the command choose, for all runs.
 
-    ``job``: the job of Ray that asks the judge, empty: lmms-eval does; ``known``: the repeated run.
+    ``known``: the repeated run.
     """
 
     task: str | None
@@ -212,7 +189,6 @@ class _Chosen:
     include_path: Path | None
     correct: str | None
     verbose: bool
-    job: Mapping[str, Any]
     known: Repetition | None
 
 
@@ -222,13 +198,9 @@ def _task(
     include_path: Path | None,
     data: Path | None,
     output: Path,
-    known: Repetition | None,
 ) -> tuple[str | None, Path | None]:
-    """The task, and the folder of its files: those of a run, or of the questions in logs."""
-    from lmms_rpts.analysis.repetition import recorded_include_path
+    """The task, and the folder of its files: those given, or of the questions in logs."""
     from lmms_rpts.commands.init import next_commands, start_from
-    from lmms_rpts.runs.reading import read_results
-    from lmms_rpts.runs.responses import response_files
     from lmms_rpts.tasks.own.logs import notes_of, questions_of, read_logs
     from lmms_rpts.tasks.own.starting import write_start
 
@@ -238,9 +210,7 @@ def _task(
     if data and (task or not logs):
         fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
     if task or not logs:
-        files = (file for path in samples for file in response_files(path))
-        runs = [known.results] if known else map(read_results, files)
-        return task, include_path or recorded_include_path(runs)
+        return task, include_path
     name, table = questions_of(logs, data)
     pairs = ["ability=category"] * ("category" in table.names)
     bare = sum(not row.fields.get("answer") for row in table.rows)
@@ -319,11 +289,11 @@ def _score(
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
-    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
+    from lmms_rpts.judging import JudgeConfigurationError, choices
     from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
-    judge, correct, output, job = given.judge, given.correct, given.output, given.job
+    judge, correct, output = given.judge, given.correct, given.output
     metric = load_settings(correct=correct).correct
     default, own = given.known.task if given.known else None, own_tasks(given.include_path)
     rescoring = plan_score(samples, given.task, own=own, correct=metric, default_task=default)
@@ -334,10 +304,7 @@ def _score(
         )
     settings = load_settings(judge=judge)
     chosen = settings.judge  # None: the task's own
-    if chosen:
-        if any(each.backend.same_as for each in find_judges(chosen, settings)) and job:
-            fail(f"--ray asks the judge now, and {chosen} answers in hours: use openai:MODEL")
-    elif rescoring.needs_judge:
+    if not chosen and rescoring.needs_judge:
         raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     model = safe_name(name or guess_name(rescoring.files))
     # A folder with two runs of the same documents is no longer a single run.
@@ -365,9 +332,6 @@ def _score(
     follow = {"status": output.absolute(), "command": same_command()}
     with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
-        if job:
-            files = {"responses": str(merged), "report": str(folder / "job.json")}
-            environment = _run_job({**job, **files, "include_path": tasks}, given.verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
@@ -408,23 +372,6 @@ def _round(
         if ask_later(judge, folder, requests):
             raise typer.Exit(_LATER)
     return iter(found)
-
-
-def _run_job(job: Mapping[str, Any], verbose: bool, judge: str | None) -> dict[str, str]:
-    """Ask the judge in a job of Ray; returns the environment in which its replies are used."""
-    report = Path(job["report"])
-    log = None if verbose else report.with_suffix(".log")
-    typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
-    command = [sys.executable, "-m", JOB, json.dumps(job)]
-    code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
-    if not report.is_file():
-        raise EvaluationError(f"The job of Ray failed (status {code}){reason_of(read_log(log))}")
-    found = json.loads(report.read_text(encoding="utf-8"))
-    if fault := found["fault"]:
-        begun = "usage" in found
-        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}" if begun else fault)
-    with options_given(job=report):
-        return environment_without()
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:

@@ -56,7 +56,7 @@ from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 
 
 class AggregateFilter(RptsFilter):
-    """Turns each ``ScoredResponse`` into one JSON string; docs/record.md describes its fields.
+    """Turns each ``ScoredResponse`` into one JSON string (``lmms-rpts export --schema``).
 
     Args:
         decay: in [0, 1]; the setting ``decay`` overrides it.
@@ -231,8 +231,6 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
                 "judge": scored.judge,
                 "comparable": _comparable(scored.judge),
                 "evidence": scored.evidence,
-                "prompt_version": scored.protocol or scoring.prompt_version,
-                "scored_given": "all earlier steps" if scored.protocol else "cited premises",
                 "partial_jury": partial_jury,
             }
         ),

@@ -14,11 +14,9 @@ from lmms_rpts.filters.responses import Doc, Judged, TransformedResponse
 from lmms_rpts.judging import Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts, prompts_of
-from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import read_probabilities
-from lmms_rpts.judging.types import JudgeRequest, Rebuilt
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
@@ -29,7 +27,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.record import JudgeCall
 
 UNSEEN = "the document's images are not available"
@@ -56,10 +54,6 @@ class Plan:
         chain = repair_chain(transformed.chain, clues, restates, n_images=n_images)
         evidence = evidence_for(doc, chosen)
         return cls(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
-
-    def failed(self, reason: str) -> list[Judged]:
-        """The steps, without scores for this reason."""
-        return [unjudged("chain", reason)] * len(self.queries)
 
 
 def unjudged(kind: Kind, reason: str) -> Judged:
@@ -98,36 +92,6 @@ def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Jud
     return Judged(score=score, questions=(first, second))
 
 
-def ask_about_chain(plan: Plan, doc: Doc) -> Dialogue[list[Judged]]:
-    """The conversation that scores all steps at once, for a process reward model.
-
-    The problem is the context, the textual clues, what is known of the images, and the statement.
-    """
-    fixed = [query if isinstance(query, FixedScore) else None for query in plan.queries]
-    verdict = Verdict(None)
-    numbers = tuple(range(len(doc["visual_clue"]))) if plan.evidence != "facts" else ()
-    if not all(fixed):
-        shown = _images(doc, numbers)
-        if shown is None:
-            return plan.failed(UNSEEN)
-        known = gold_facts(doc["reasoning"]) if plan.evidence != "image" else {}
-        facts = (f"Image {at}: {'; '.join(said).strip()}" for at, said in sorted(known.items()))
-        problem = (doc["context"], *doc["textual_clue"], *facts, doc["statement"])
-        verdict = yield JudgeRequest(
-            CHAIN,
-            (),
-            tuple(filter(None, problem)),
-            images=shown,
-            steps=tuple(step.conclusion.strip() for step in plan.chain.steps),
-        )
-    return [
-        Judged(score=known.score, note=known.reason)
-        if known
-        else _judged(_asked("chain", (), own, numbers))
-        for known, own in zip(fixed, step_verdicts(verdict, len(fixed)), strict=True)
-    ]
-
-
 def _images(doc: Doc, numbers: tuple[int, ...]) -> tuple[JudgeImage, ...] | None:
     """The images with these numbers; None if the document's images are not available."""
     images = images_of(doc)
@@ -159,10 +123,7 @@ def _asked(
 
 
 def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests about each step of a record.
-
-    A process reward model gets no messages: its lists are empty.
-    """
+    """The requests about each step of a record."""
     settings, chain = record.settings, record.tree().chain
     doc = Document(record.instance.model_dump(by_alias=True))
     doc.images = DocumentImages(tuple, language=record.instance.language)
@@ -182,7 +143,7 @@ def _replayed(
     """The requests of a conversation with these questions and replies."""
     answer: Any = None
     with suppress(StopIteration):  # the question is not asked any more
-        for each in (question for question in questions if question.kind != "chain"):
+        for each in questions:
             request = dialogue.send(answer)
             system, user = (message["content"] for message in request.messages)
             yield Rebuilt(system, user, same, [image.name for image in request.images])

@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import (
-    Described,
     FieldError,
     Flag,
     Model,
@@ -84,17 +83,19 @@ def _own_id(value: object) -> str | int | float | None:
 
 
 ReadBy = Literal["rule", "llm", "nothing"]
-Kind = Literal["image", "inference", "second", "chain"]
+Kind = Literal["image", "inference", "second"]
 ClueField = Annotated[
     Clue,
     PlainValidator(_clue),
     PlainSerializer(lambda clue: [clue.kind, clue.index]),
-    Described("[kind, number]"),
+    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
 ]
 ClueNumber = Annotated[
-    int | None, PlainValidator(_number_of_clue), Described("whole number or null")
+    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
 ]
-OwnId = Annotated[Any, PlainValidator(_own_id), Described("text or number")]
+OwnId = Annotated[
+    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
+]
 
 
 class Answer(Called):
@@ -136,8 +137,7 @@ class Question(Called):
 
     kind: Kind = Field(
         description="`image`: claim about an image; `inference`: whether the conclusion "
-        "follows; `second`: the same with more premises, after a score below 0.5; `chain`: the "
-        "step given all earlier steps, by a process reward model"
+        "follows; `second`: the same with more premises, after a score below 0.5"
     )
     evidence: Several[Text] = Field(default=(), description="facts or premises given to the judge")
     score: Share | None = Field(
@@ -283,9 +283,7 @@ class Scoring(Model):
     focus_height: Whole = Field(
         description="setting `focus_height`: height at which the weight is 1"
     )
-    prompt_version: Text = Field(
-        description="version of the judge's prompts, or protocol of a process reward model"
-    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
     jury: Jury = Field(
@@ -315,12 +313,6 @@ class Scoring(Model):
         default="facts",
         description="evidence for claims about images; omitted for `facts`",
         exclude_if=lambda evidence: evidence == "facts",
-    )
-    scored_given: Literal["cited premises", "all earlier steps"] = Field(
-        default="cited premises",
-        description="what a step is scored given: the premises that it cites, or all earlier "
-        "steps (by a process reward model); omitted for `cited premises`",
-        exclude_if=lambda given: given == "cited premises",
     )
 
 

@@ -98,8 +98,7 @@ class Judged:
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``evidence``: the evidence that claims about images were judged against. ``protocol``: that of
-    a process reward model.
+    ``evidence``: the evidence that claims about images were judged against.
     """
 
     transformed: TransformedResponse
@@ -107,7 +106,6 @@ class ScoredResponse:
     steps: tuple[Judged, ...]
     judge: str
     evidence: Evidence = "facts"
-    protocol: str = ""
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)

@@ -12,13 +12,7 @@ from lmms_rpts.base.settings import Settings, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.questions import (
-    Plan,
-    ask_about_chain,
-    ask_about_step,
-    evidence_for,
-    unjudged,
-)
+from lmms_rpts.filters.questions import Plan, ask_about_step, evidence_for, unjudged
 from lmms_rpts.filters.responses import Doc, Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.reasoning import ReasoningChain
@@ -53,14 +47,12 @@ class ScoreFilter(JudgingFilter):
         self.evidence = self.settings.evidence or chosen
         judges = find_judges(self.judge, self.settings)
         self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
-        self.protocol = judges[0].protocol
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
                 f"{self.judge!r} has none. {SEEING}"
             )
-        version = self.protocol or self.prompts.version()
-        self.validity = _validity(self.settings, self.judge, version)
+        self.validity = _validity(self.settings, self.judge, self.prompts.version())
 
     def evidence_for(self, doc: Doc) -> Evidence:
         """The evidence that claims about the images of a document are judged against."""
@@ -103,14 +95,7 @@ class ScoreFilter(JudgingFilter):
                 for query in plan.queries
             ]
             steps, fatal = [UNASKED] * len(asked), None
-            if self.protocol:
-                chains = [
-                    isolation.begin(partial(ask_about_chain, plan, doc), plan.failed)
-                    for plan, doc in plans
-                ]
-                found, fatal = self.converse(chains, "Judging chains", "chains")
-                steps = [step for chain in found for step in chain]
-            elif self.judge != NO_JUDGE:
+            if self.judge != NO_JUDGE:
                 dialogues = [isolation.begin(ask, partial(unjudged, "inference")) for ask in asked]
                 steps, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
@@ -133,7 +118,6 @@ class ScoreFilter(JudgingFilter):
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
                 plan.evidence,
-                protocol=self.protocol,
             )
             for plan in planned
         ]

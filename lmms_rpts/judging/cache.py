@@ -12,7 +12,7 @@ import json
 import os
 import sqlite3
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import astuple
 from datetime import datetime
 from pathlib import Path
@@ -22,7 +22,6 @@ from typing import Any, TypeVar
 from loguru import logger
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.settings import load_settings
 from lmms_rpts.base.status import is_alive
 from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
 
@@ -56,7 +55,6 @@ _RESERVE = """INSERT INTO asking VALUES (:key, :until, :host, :process) ON CONFL
     SET until = excluded.until, host = excluded.host, process = excluded.process
     WHERE :again OR until < :now"""
 _RELEASE = "DELETE FROM asking WHERE key = ?"
-RELEASE_ALL = "DELETE FROM asking WHERE host = ?"
 # What came by batch is not needed once its reply is cached; see ``batches.py``.
 _USED = "DELETE FROM requests WHERE key = ?"
 # The files of a database in WAL mode, the main one last: beside an old -wal a new one is damaged
@@ -66,12 +64,6 @@ _DAMAGE = sqlite3.DatabaseError
 
 # Files with an error that was reported: each stage of a run opens its file again.
 _warned: set[Path] = set()
-
-failed: dict[str, tuple[str | None, str, tuple[int, ...] | None]] = {}
-"""Requests of this process without a verdict, by key: the last reply, if any, the error, and the
-tokens as in ``Usage``, if they are known."""
-
-_shared: AnswerCache | None = None
 
 
 class CacheError(Exception):
@@ -89,9 +81,8 @@ class AnswerCache:
     take to hand them to another thread.
     """
 
-    def __init__(self, folder: Path, failures: Mapping[str, Any] | None = None) -> None:
+    def __init__(self, folder: Path) -> None:
         self.path, self.host = folder / FILE, gethostname()
-        self.failures = failures or {}  # as `failed`, of the job whose replies are in the file
         self._connection: sqlite3.Connection | None = None
         self._inode: int | None = None
         self._unwritten: list[tuple[Any, ...]] = []
@@ -220,19 +211,6 @@ class AnswerCache:
             "used from now on: the replies in the old one will be requested again.",
             *(self.path, error, aside),
         )
-
-
-def open_cache(folder: Path) -> AnswerCache:
-    """The cache of this process: the shared one, else the file in ``folder``."""
-    report = load_settings().job
-    found = json.loads(report.read_text(encoding="utf-8")) if report else {}
-    return _shared or AnswerCache(folder, found.get("failures"))
-
-
-def share_cache(cache: AnswerCache) -> None:
-    """Make this process use another cache than its file."""
-    global _shared
-    _shared = cache
 
 
 @contextlib.contextmanager

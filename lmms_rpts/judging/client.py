@@ -14,13 +14,13 @@ import random
 import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
-from dataclasses import astuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
-from lmms_rpts.judging.cache import AnswerCache, failed
+from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
@@ -185,18 +185,11 @@ class JudgeClient:
                 if value is not None:
                     self._budget.found += 1
                     return Verdict(tries.known.text, value, True, 0, tries.known.usage)
-            if key in self._cache.failures:
-                text, error, tokens = self._cache.failures[key]
-                usage = Usage(*tokens) if tokens else None
-                return Verdict(text, attempts=0, error=error, usage=usage)
             try:
                 verdict = await self._ask_judge(request, tries, urgency)
                 if verdict.error is None and verdict.text is not None:
                     self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
                     tries.reserved = False
-                elif verdict.error is not None:
-                    tokens = astuple(verdict.usage) if verdict.usage else None
-                    failed[key] = verdict.text, verdict.error, tokens
                 return verdict
             except _AskedElsewhereError:
                 pass

@@ -18,7 +18,7 @@ from loguru import logger
 
 from lmms_rpts.base.settings import Jury
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.cache import open_cache
+from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
@@ -76,7 +76,7 @@ class JudgeEngine:
         self._samples = samples
         self._jury = jury
         self._stop_signal = StopSignal()
-        self._cache = open_cache(cache_dir) if cache_dir is not None else None
+        self._cache = AnswerCache(cache_dir) if cache_dir is not None else None
         self._clients = [
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members

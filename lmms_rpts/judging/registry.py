@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.settings import Price, Settings, load_settings
-from lmms_rpts.judging.backends import hf, openai, prm
+from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget, shared_cost
 from lmms_rpts.judging.progress import NO_BOARD, Board
@@ -62,8 +62,6 @@ BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
     "openai-batch": openai.BATCH,
     "hf": hf.BACKEND,
-    "prm": prm.BACKEND,
-    "prm-server": prm.SERVER_BACKEND,
     "lexical": _free(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
@@ -85,16 +83,13 @@ BACKENDS: dict[str, Backend] = {
 class ChosenJudge:
     """One judge that passed the checks: its ``backend`` and the part after the colon.
 
-    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known;
-    ``protocol``: the version of that of a process reward model; empty for a judge of single steps.
-    """
+    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known"""
 
     name: str
     backend: Backend
     model: str
     price: Price | None
     sees: bool
-    protocol: str = ""
 
     def open(self, settings: Settings) -> Member:
         """Open the judge as a member of an engine."""
@@ -159,11 +154,9 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
         recorded, sees = recorded_name(name), backend.sees(model, settings)
-        version = backend.protocol(model, settings) if backend.protocol else ""
-        chosen.append(ChosenJudge(recorded, backend, model, price, sees, version))
+        chosen.append(ChosenJudge(recorded, backend, model, price, sees))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend.local]
-    chains = [each.name for each in chosen if each.protocol]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     unable = [
         each.name for each in chosen if not each.backend.probabilities and each.name != NO_JUDGE
@@ -173,11 +166,6 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
     elif len(set(names)) < len(names):
         fault = f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
-    elif chains and len(chosen) > 1:
-        fault = (
-            f"{judge!r}: a process reward model ({chains[0]}) scores a step given all earlier "
-            "steps, so it cannot be one of several judges: use it alone"
-        )
     elif len(local) > 1:
         fault = (
             f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "

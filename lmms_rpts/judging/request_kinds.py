@@ -44,9 +44,6 @@ class RequestKind:
 # The kinds that ask for the score of a step.
 SCORED = frozenset({"image", "image_seen", "inference", "inference_seen"})
 
-# All steps of a chain in one request without a prompt, for process reward models.
-CHAIN = "chain"
-
 # Most characters of a reason that quotes the answer in question.
 QUOTING = 800
 
@@ -78,7 +75,6 @@ _KINDS = {
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
         RequestKind("answer", 64, _ANSWER, "an answer", _AT, _ANSWERS, 0),
-        RequestKind(CHAIN, 0, {}, "one score for each step", _AT),
         RequestKind("grade", 512, _GRADE, "one of correct and incorrect", _ANSWERS_AT, _GRADES),
         RequestKind(
             "consistency", 512, _AGREES, "one of consistent and inconsistent", _ANSWERS_AT, _AGREED

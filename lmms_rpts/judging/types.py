@@ -88,7 +88,6 @@ class JudgeRequest:
         stage: what it is for: rewriting, first or second questions, re-asked ones.
         scoring: other than ``text``: one token and its probabilities are asked for; the reply is
             that of ``scoring.write_probabilities``.
-        steps: the steps of a chain, for a judge of whole chains; ``evidence`` is then the problem.
     """
 
     kind: str
@@ -106,7 +105,6 @@ class JudgeRequest:
     cached_as: str = field(default="", compare=False, repr=False)
     stage: str = field(default="", compare=False, repr=False)
     scoring: ScoringMode = "text"
-    steps: tuple[str, ...] = ()
 
     @property
     def key(self) -> str:
@@ -125,8 +123,6 @@ class JudgeRequest:
         }
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
-        if self.steps:
-            content["steps"] = list(self.steps)
         if self.scoring != "text":
             content["scoring"] = self.scoring
         return digest(content)
@@ -302,9 +298,6 @@ class Backend:
         kept: whether its replies cost anything, so that they are cached on disk.
         sees: returns whether a judge of this kind has vision, given the part after the colon, as
             far as known before a call. It is called once ``check`` found nothing missing.
-        protocol: for a judge that scores all steps of a chain in one call, each given all earlier
-            ones: returns the name and the digest of its prompt, as ``sees`` is called; None: a
-            judge of single steps.
         local: whether its model is loaded in this process.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
@@ -323,7 +316,6 @@ class Backend:
     samples: bool = True
     kept: bool = True
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
-    protocol: Callable[[str, Settings], str] | None = None
     local: bool = False
     caveat: str = ""
     same_as: str = ""

@@ -35,9 +35,7 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import expected_output, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import in_words
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
@@ -78,8 +76,7 @@ class NothingScoredError(UserError):
 class StepQuestion:
     """One labelled step as a request to the judge.
 
-    ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out;
-    ``place``: the number of the step among those of the request.
+    ``chain`` and ``step`` are numbers from 0; ``shortened``: whether premises were left out.
     """
 
     chain: int
@@ -87,7 +84,6 @@ class StepQuestion:
     premises: tuple[str, ...]
     shortened: bool
     request: JudgeRequest
-    place: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,13 +111,7 @@ class PlannedSet:
 
     def ask(self, engine: JudgeEngine, questions: Sequence[StepQuestion]) -> list[Verdict]:
         """The verdicts of a judge on the questions; the engine sends equal requests once."""
-        found = engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
-        return [
-            step_verdicts(verdict, len(each.request.steps))[each.place]
-            if each.request.steps
-            else verdict
-            for each, verdict in zip(questions, found, strict=True)
-        ]
+        return engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
 
     def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
         """The scores by chain and step; None: not asked, or no score."""
@@ -149,7 +139,7 @@ class Plan:
         """
         # Not by their keys, for which all images would have to be decoded.
         asked = {
-            (str(request.messages), request.evidence, request.steps, request.images): request
+            (str(request.messages), request.evidence, request.images): request
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
@@ -216,10 +206,9 @@ def plan_validation(
         UnseenError: the images cannot be shown.
     """
     prompts = Prompts(settings.prompts, settings.scoring)
-    chains_at_once, version = bool(backends_of(judge)[0].protocol), prompts.version()
     if usable:
         judges = find_judges(judge, settings)
-        sees, version = all(each.sees for each in judges), judges[0].protocol or version
+        sees = all(each.sees for each in judges)
     else:
         sees = all(each.writes for each in backends_of(judge))
     if not sees and images in ("shown", "both"):
@@ -233,11 +222,11 @@ def plan_validation(
         usable_set = _with_images(each, images) if shows else each
         chains = tuple(draw(usable_set.chains, limit, seed))
         named = any(chain.premises is not None for chain in chains)
-        wanted = (premises == "given" or each.layout.fixed_premises) and not chains_at_once
+        wanted = premises == "given" or each.layout.fixed_premises
         which: Premises = "given" if wanted and named else "all"
-        # Word overlap is no probability of a token, nor a score of a chain.
+        # Word overlap is no probability of a token.
         words = tuple(questions_of(chains, which, Prompts(settings.prompts)))
-        build = partial(chain_questions if chains_at_once else questions_of, chains, which, prompts)
+        build = partial(questions_of, chains, which, prompts)
         questions = tuple(build())
         blind = PlannedSet(usable_set, chains, which, questions, words, seen=0)
         n_seen = sum(bool(chain.files) for chain in chains)
@@ -246,7 +235,7 @@ def plan_validation(
             planned.append(replace(blind, questions=shown, seen=n_seen))
         if images == "both" or not (shows and n_seen):
             planned.append(blind)
-    return Plan(judge, tuple(planned), version, limit, seed, settings)
+    return Plan(judge, tuple(planned), prompts.version(), limit, seed, settings)
 
 
 def _with_images(found: LoadedSet, images: Images | None) -> LoadedSet:
@@ -297,29 +286,6 @@ def questions_of(
                 **({"facts": ()} if claims else given),
             )
             yield StepQuestion(number, step, kept, dropped > 0, request)
-
-
-def chain_questions(
-    chains: Sequence[LabelledChain], which: Premises, prompts: Prompts, longest: int = 0
-) -> Iterator[StepQuestion]:
-    """The questions to a process reward model, as of ``questions_of``: one request for each chain.
-
-    An alternative to a step has a request of its own, with the steps before it. Premises besides
-    steps belong to the problem.
-    """
-    for number, chain in enumerate(chains):
-        images = _images(chain, longest) if longest else ()
-        given = linked.from_iterable(chain.premises or ())
-        known = dict.fromkeys((chain.context, *(text for text in given if text not in chain.steps)))
-        ask = partial(JudgeRequest, CHAIN, (), tuple(filter(None, known)), images=images)
-        whole = ask(steps=tuple(chain.steps[at] for at in chain.on_path))
-        places = {step: place for place, step in enumerate(chain.on_path)}
-        for step in chain.asked:
-            request, place = whole, places.get(step)
-            if place is None:
-                before = premises_of(chain, step, "all")
-                request, place = ask(steps=(*before, chain.steps[step])), len(before)
-            yield StepQuestion(number, step, request.steps[:place], False, request, place)
 
 
 def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:

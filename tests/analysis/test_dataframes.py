@@ -23,7 +23,6 @@ from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 NO_STEPS = {"steps": (), "answer": None}
@@ -73,8 +72,10 @@ def test_one_run_or_several(tmp_path: Path) -> None:
 
 
 @table("suffix", ".parquet", ".jsonl", ".csv")
-def test_responses_of_all_benchmarks_are_written_and_read(tmp_path: Path, suffix: str) -> None:
-    rome, careful = read_runs([SAVED / "rome"]), read_runs([SAVED / "careful"])
+def test_responses_of_all_benchmarks_are_written_and_read(
+    tmp_path: Path, saved: Path, suffix: str
+) -> None:
+    rome, careful = read_runs([saved / "rome"]), read_runs([saved / "careful"])
     frame = responses_frame([*rome, *careful])
     assert len(frame) == len(rome[0].responses) + 14
     of_rome = frame[frame["run"] == "rome"]

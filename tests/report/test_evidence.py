@@ -169,16 +169,6 @@ def test_requests_are_those_that_the_judge_received(
     assert all(each.same for each in found)
 
 
-def test_no_request_is_shown_that_was_not_sent() -> None:
-    """A process reward model gets whole chains, without messages."""
-    record = make_record([0.5, 0.5])
-    asked = step_requests(RptsRecord.parse(record))
-    assert [len(each) for each in asked[:2]] == [1, 1]
-    for step in record["steps"]:
-        step["questions"][0]["kind"] = "chain"
-    assert step_requests(RptsRecord.parse(record))[:2] == [[], []]
-
-
 # --- tokens and cost ------------------------------------------------------------------------------
 
 

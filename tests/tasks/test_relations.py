@@ -16,7 +16,6 @@ from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.ratings import file_with, write_ratings
 from tests.support.runs import make_record, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 TASKS = ("rpts_eval_en", "rpts_eval_zh")
@@ -114,9 +113,11 @@ def test_what_is_wrong_is_told(
     assert "labels.csv" in str(caught.value)
 
 
-def test_all_tables_use_the_labels(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_tables_use_the_labels(
+    tmp_path: Path, saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """summarize, compare, export and the report, for runs whose data give other relations."""
-    careful, lucky = str(SAVED / "careful"), str(SAVED / "lucky")
+    careful, lucky = str(saved / "careful"), str(saved / "lucky")
     ids = sorted({each.instance.id for each in read_run(careful).responses})
     rows = [f"{each},{'independent' if at < 3 else 'guided'}" for at, each in enumerate(ids[:-1])]
     (tmp_path / "labels.csv").write_text("\n".join(["id,relation", *rows]), encoding="utf-8")

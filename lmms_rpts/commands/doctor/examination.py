@@ -159,8 +159,8 @@ def _check_validity() -> list[Check]:
     if not settings.judge or settings.judge == NO_JUDGE:
         return []
     try:
-        version = find_judges(settings.judge, settings)[0].protocol
-        version = version or Prompts(settings.prompts, settings.scoring).version()
+        find_judges(settings.judge, settings)
+        version = Prompts(settings.prompts, settings.scoring).version()
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
     judging = Judging(

@@ -28,10 +28,8 @@ from lmms_rpts.judging import (
 from lmms_rpts.judging.backends.batch import BatchServer
 from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
-from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
@@ -121,7 +119,7 @@ def _ask_servers(
     chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
     """Ask the judge; if it has several servers, each of them."""
-    serving = chosen.name.partition(":")[0] in ("openai", "prm-server")
+    serving = chosen.name.startswith("openai:")
     if not serving or len(settings.openai_urls) < 2:
         return _ask(chosen, settings, prompts, notify)
     checks = []
@@ -177,17 +175,10 @@ def _ask(
             prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
             for each in (SEEN, UNSEEN)
         ]
-    if chosen.protocol:
-        questions = [
-            JudgeRequest(CHAIN, (), each.evidence, images=each.images, steps=(each.claim,))
-            for each in questions
-        ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     notify(f"Waiting for {len(questions)} replies of {chosen.name}{at}{most} ...")
     member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
-    if chosen.protocol:
-        verdicts = [step_verdicts(each, 1)[0] for each in verdicts]
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
     served = getattr(member.judge, "served_model", None)
