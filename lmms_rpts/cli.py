@@ -19,7 +19,6 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.init import init
-from lmms_rpts.commands.instability import instability
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
@@ -41,7 +40,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 
 for panel, commands in {
     _PREPARE: (init, doctor, estimate, shards),
-    _LOOK: (view, report, tree, summarize, compare, instability, sweep, export),
+    _LOOK: (view, report, tree, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

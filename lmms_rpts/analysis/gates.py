@@ -30,7 +30,7 @@ class Gate:
             interval contains the margin: no failure.
         values: each name of the condition with its number or interval.
         documents: about how many documents would decide it with 80% power, if the difference is
-            the observed one and as many of them have a value; None if decided, or over wordings.
+            the observed one and as many of them have a value; None if decided.
     """
 
     condition: str
@@ -54,9 +54,6 @@ class Gate:
 def gate(comparison: Comparison, condition: str) -> Gate:
     """Judge a comparison by a condition, such as ``rpts < -0.03 or accuracy < -0.05``.
 
-    Of expanded tasks, ``low``, ``high``, ``p`` and the interval are those over documents and
-    wordings, where the comparison has them.
-
     Raises:
         UserError: the condition cannot be read, a value that it names is missing, or the runs are
             scored in different ways.
@@ -69,7 +66,7 @@ def gate(comparison: Comparison, condition: str) -> Gate:
     by_name = {each.metric: each for each in comparison.metrics}
     known: dict[str, Any] = {}
     for name, each in by_name.items():
-        of = asdict(each) | dict(comparison.over_wordings.get(name, {}))
+        of = asdict(each)
         known[name] = None if of["low"] is None or of["high"] is None else (of["low"], of["high"])
         known |= {f"{name}.{field}": value for field, value in of.items() if field != "metric"}
     known["n"] = comparison.documents
@@ -85,8 +82,8 @@ def gate(comparison: Comparison, condition: str) -> Gate:
     holds, needed = expression(known), [0]
     for part in comparisons if holds is None else ():
         name, margin = sorted((part.left, part.right), key=lambda side: not isinstance(side, Name))
-        over_documents = isinstance(margin, float) and name not in comparison.over_wordings
-        if over_documents and part(known) is None and (paired := by_name[name].n_both) > 1:
+        undecided = isinstance(margin, float) and part(known) is None
+        if undecided and (paired := by_name[name].n_both) > 1:
             low, high = known[name]
             deviation = deviation_of(low, high, paired)
             count = documents_needed(known[f"{name}.difference"] - margin, deviation)

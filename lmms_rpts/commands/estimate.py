@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.base.escaping import cost, did_you_mean, listed
-from lmms_rpts.base.settings import Settings, load_settings, options_given
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.blocks import measured
 from lmms_rpts.commands.common import IncludePath, Judge, fail
 
@@ -28,12 +28,6 @@ def estimate(
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
-    perturb: Annotated[
-        str | None,
-        typer.Option(
-            "--perturb", help="Expand the tasks, as LMMS_RPTS_PERTURB: wording=5,order=all,..."
-        ),
-    ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -75,8 +69,7 @@ def estimate(
     if known:
         fail("--from needs --detect DIFFERENCE")
     settings = load_settings(judge=judge)
-    with options_given(perturb=perturb):
-        found = _gather(tasks, samples, limit, include_path)
+    found = _gather(tasks, samples, limit, include_path)
     _show(found, settings)
 
 
@@ -89,7 +82,6 @@ def _detect(
 ) -> None:
     from lmms_rpts.analysis.detection import detection
     from lmms_rpts.host.documents import load_task
-    from lmms_rpts.runs.record import perturbed_of
     from lmms_rpts.tasks.all_runs import read_runs
     from lmms_rpts.tasks.benchmark import answered_tasks, read_documents
 
@@ -102,9 +94,7 @@ def _detect(
             numbers[name] = len(load_task(name, own).task_docs)
             continue
         for task, docs in read_documents(name).items():
-            # All draws of an expanded sample are one document.
-            drawn = enumerate(map(perturbed_of, docs))
-            numbers[task] = len({each["sample"] if each else at for at, each in drawn})
+            numbers[task] = len(docs)
     numbers = {task: min(number, limit or number) for task, number in numbers.items()}
     measured(detection(difference, numbers, runs)).deliver([])
 
@@ -116,7 +106,6 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.analysis.rescoring import check_expansions
     from lmms_rpts.host.task_index import split_name
     from lmms_rpts.runs.responses import read_responses
 
@@ -130,7 +119,6 @@ def _gather(
         # Under the name of the task, or of the one that it wraps.
         asked = split_name(task)
         names = [task, *([asked.base] if asked else [])]
-        check_expansions(saved.files, names)
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)

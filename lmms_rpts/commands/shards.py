@@ -75,9 +75,8 @@ def _sizes(name: str, include_path: Path | None) -> dict[str, int]:
     """The number of documents of a task, or of each task of a group."""
     from lmms_rpts.host.documents import load_task
     from lmms_rpts.tasks.benchmark import answered_tasks, read_documents
-    from lmms_rpts.tasks.expansion import expanded
 
     if name in answered_tasks():
         return {task: len(documents) for task, documents in read_documents(name).items()}
     task = load_task(name, include_path)
-    return {name: len(expanded(name, task.eval_docs_no_media, task.config.metadata))}
+    return {name: len(task.eval_docs_no_media)}

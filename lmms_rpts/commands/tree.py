@@ -43,8 +43,7 @@ def tree(
         typer.Option(
             "--doc-id",
             min=0,
-            help="Number of the document in its task, if several documents, or draws of one, have "
-            "this id.",
+            help="Number of the document in its task, if several documents have this id.",
             show_default=False,
         ),
     ] = None,
@@ -134,11 +133,10 @@ def _response(run: Run, instance: str, task: str, doc_id: int | None, repeat: in
         )
     if doc_id is None and len(found) > 1:
         firsts = ((number, each[0].instance) for number, each in found.items())
-        named = [
-            (number, first.perturbed.words if first.perturbed else first.statement or first.context)
+        choices = [
+            f"--doc-id {number}: {shorten(first.statement or first.context, 70)}"
             for number, first in firsts
         ]
-        choices = [f"--doc-id {number}: {shorten(name, 70)}" for number, name in named]
         fail(
             f"{run.label} has {len(found)} documents with the id {instance} in {task}. Use one "
             "of:\n  " + "\n  ".join(choices)

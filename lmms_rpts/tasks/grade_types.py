@@ -18,7 +18,6 @@ from lmms_rpts.runs.run import AnyRun
 
 if TYPE_CHECKING:
     from lmms_rpts.base.sheet import Sheet
-    from lmms_rpts.stats.instability import Answer
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
@@ -316,7 +315,6 @@ class Grading:
         tree_sheets: tables of trees, down to a level.
         curves: what else ``summarize --metric`` draws, by name.
         display: how a report shows its answers one by one.
-        answered: an answer for measures of instability, see `Answer`; None: from the first metric.
     """
 
     title: str
@@ -346,7 +344,6 @@ class Grading:
     tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
     curves: Mapping[str, CurveFigure] = field(default_factory=dict)
     display: Display = field(default_factory=Display)
-    answered: Callable[[Any], Answer] | None = None
 
     @property
     def response_metrics(self) -> Metrics:

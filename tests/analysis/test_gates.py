@@ -82,16 +82,6 @@ def test_how_many_documents_decide() -> None:
     assert gate(FOUND, "rpts < -0.09 and accuracy < -0.03").documents is None
 
 
-def test_over_wordings() -> None:
-    crossed = {"rpts": {"low": -0.2, "high": 0.1, "p": 0.4}}
-    found = replace(FOUND, over_wordings=crossed)
-    judged = gate(found, "rpts < -0.03")
-    assert (judged.outcome, judged.documents) == ("undecided", None)
-    assert judged.values == {"rpts": (-0.2, 0.1)}
-    assert gate(found, "rpts.low < -0.1 and rpts.p > 0.3").outcome == "failed"
-    assert gate(found, "accuracy < -0.03").documents == 449
-
-
 @pytest.mark.parametrize(
     ("condition", "message"),
     [
