@@ -11,9 +11,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import nbformat
-import pytest
-
 from lmms_rpts.base.settings import CONFIG, Settings
 from lmms_rpts.commands.doctor.judge import VALID
 from lmms_rpts.filters.metrics import METRICS
@@ -24,7 +21,6 @@ from tests.support import generated_docs
 from tests.support.fork_server import ROOT
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run
-from tests.support.notebook import NOTEBOOK, execute, outputs
 from tests.support.ratings import rated_file
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -113,7 +109,7 @@ def test_names_and_links_are_those_that_there_are() -> None:
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
 
 
-# ---- the quickstart and the notebook
+# ---- the quickstart
 
 
 def steps() -> Iterator[tuple[list[str], list[str]]]:
@@ -155,7 +151,7 @@ def test_the_commands_of_the_quickstart_print_what_it_shows(tmp_path: Path) -> N
         *_, printed = [perform(command, tmp_path, COLUMNS="100") for command in commands]
         missing = first_missing(shown, printed)
         assert missing is None, f"docs/quickstart.md: {missing!r} is not in:\n{printed}"
-    assert seen >= {"doctor", "demo", "init", "score", "tree"}
+    assert seen >= {"doctor", "demo", "init", "score"}
     rows = (ROOT / questions / "questions.jsonl", ROOT / questions / "responses.jsonl")
     assert all(
         any(line in each.read_text(encoding="utf-8").splitlines() for each in rows)
@@ -169,16 +165,6 @@ def test_the_commands_of_the_quickstart_print_what_it_shows(tmp_path: Path) -> N
 def test_lines_are_found_in_order() -> None:
     for shown, missing in ((["a", "b"], None), (["a", "c"], "c"), (["...", "c", "b"], "b")):
         assert first_missing(shown, "a\nb\nc\n") == missing
-
-
-def test_the_notebook_prints_what_it_holds(
-    demo: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    results = copy_runs(demo, tmp_path, careful="careful", lucky="lucky")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    assert outputs(execute(results)) == outputs(nbformat.read(NOTEBOOK, as_version=4))
-    assert NOTEBOOK.stat().st_size < 30_000
 
 
 def test_generated_tables_are_those_of_the_models() -> None:

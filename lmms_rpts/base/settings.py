@@ -262,7 +262,7 @@ class Settings(Table):
     )
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
     relations: Place | None = setting(
-        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+        None, "labels of relations: a table, or a folder of tables", True
     )
     perturb: str | None = setting(None, "what of each document is varied, `FACTOR=N,...`", True)
     wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)

@@ -17,7 +17,6 @@ from uuid import uuid4
 
 import typer
 
-from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -41,7 +40,6 @@ from lmms_rpts.commands.evaluation import (
 from lmms_rpts.commands.report import check_page, report
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.repetition import Repetition
     from lmms_rpts.analysis.rescoring import Rescoring
 
 JOB = "lmms_rpts.distributed.job"
@@ -57,23 +55,14 @@ def score(
             metavar="SAMPLES...",
             help=(
                 "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
-                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), logs of '
-                "inspect_ai (.eval), results of VLMEvalKit (.xlsx), or the publishers' prediction "
-                "files."
+                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), or the '
+                "publishers' prediction files."
             ),
             show_default=False,
         ),
     ],
     task: Annotated[
         str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
-    ] = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="Repeat a run: its results file, or its folder."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="Data set of a log, such as VLMEvalKit's DATASET.tsv."),
     ] = None,
     judge: Judge = None,
     scoring: Annotated[
@@ -140,14 +129,11 @@ def score(
     """Score saved responses to any task, with any judge, without the model.
 
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
-    own metric decides whether an answer is right. Without --task, the questions in a log of
-    inspect_ai or VLMEvalKit become a task of their own, below the output folder. Responses of
-    several models or rounds are scored as one run for each model and round. Runs lmms-eval on the
-    responses, and writes results and samples in its formats. The exit status is 1 if judging
-    stopped before its end, and 75 if requests wait for a batch.
+    own metric decides whether an answer is right. Responses of several models or rounds are scored
+    as one run for each model and round. Runs lmms-eval on the responses, and writes results and
+    samples in its formats. The exit status is 1 if judging stopped before its end, and 75 if
+    requests wait for a batch.
     """
-    from lmms_rpts.analysis.repetition import read_repetition
-
     if workers and not ray:
         fail("--workers is for a job of Ray: add --ray")
     if ray and (requests or no_wait):
@@ -156,18 +142,16 @@ def score(
         fail("--no-wait sends the requests, --requests writes them: leave out one of them")
     if page:
         check_page(page)
-        check_outputs([page if page.suffix else page / "index.html"])
+        check_outputs([page])
     job = {"address": ray, "workers": workers} if ray else {}
     written: list[str] = []
-    known = read_repetition(like) if like else None
     try:
         with (
             _terminable(),
             tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
-            options_given(None, known.settings if known else {}, scoring=scoring),
+            options_given(scoring=scoring),
         ):
-            task, include_path = _task(samples, task, include_path, data, output, known)
-            chosen = _Chosen(task, judge, output, include_path, correct, verbose, job, known)
+            chosen = _Chosen(task, judge, output, include_path, correct, verbose, job)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
@@ -203,7 +187,7 @@ _Job = tuple[str, Iterable[Written]]
 class _Chosen:
     """What the options of the command choose, for all runs.
 
-    ``job``: the job of Ray that asks the judge, empty: lmms-eval does; ``known``: the repeated run.
+    ``job``: the job of Ray that asks the judge, empty: lmms-eval does.
     """
 
     task: str | None
@@ -213,43 +197,6 @@ class _Chosen:
     correct: str | None
     verbose: bool
     job: Mapping[str, Any]
-    known: Repetition | None
-
-
-def _task(
-    samples: list[Path],
-    task: str | None,
-    include_path: Path | None,
-    data: Path | None,
-    output: Path,
-    known: Repetition | None,
-) -> tuple[str | None, Path | None]:
-    """The task, and the folder of its files: those of a run, or of the questions in logs."""
-    from lmms_rpts.analysis.repetition import recorded_include_path
-    from lmms_rpts.commands.init import next_commands, start_from
-    from lmms_rpts.runs.reading import read_results
-    from lmms_rpts.runs.responses import response_files
-    from lmms_rpts.tasks.own.logs import notes_of, questions_of, read_logs
-    from lmms_rpts.tasks.own.starting import write_start
-
-    logs = read_logs(samples)
-    for note in notes_of(logs):
-        typer.echo(note)
-    if data and (task or not logs):
-        fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
-    if task or not logs:
-        files = (file for path in samples for file in response_files(path))
-        runs = [known.results] if known else map(read_results, files)
-        return task, include_path or recorded_include_path(runs)
-    name, table = questions_of(logs, data)
-    pairs = ["ability=category"] * ("category" in table.names)
-    bare = sum(not row.fields.get("answer") for row in table.rows)
-    reason = f"{bare} questions have no answer" if bare else "detected"
-    start = start_from(name, table, pairs, reason, "none" if bare else None)
-    write_start(start, output / name, next_commands(start, output / name), again=True)
-    shown = f", {len(start.images)} images" if start.images else "; no images: see --data"
-    typer.echo(f"Task: {output / name} ({len(table.rows)} questions of {table.place}{shown})")
-    return name, output / name
 
 
 def _jobs(
@@ -325,8 +272,8 @@ def _score(
 
     judge, correct, output, job = given.judge, given.correct, given.output, given.job
     metric = load_settings(correct=correct).correct
-    default, own = given.known.task if given.known else None, own_tasks(given.include_path)
-    rescoring = plan_score(samples, given.task, own=own, correct=metric, default_task=default)
+    own = own_tasks(given.include_path)
+    rescoring = plan_score(samples, given.task, own=own, correct=metric)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
         fail(
             "--correct is only for tasks of other packages: the built-in tasks grade answers "
@@ -350,9 +297,6 @@ def _score(
         )
     else:
         _announce(rescoring, model, chosen)
-    if given.known:
-        with options_given(judge=judge, correct=correct):
-            _show_differences(given.known.differences(model, rescoring))
     tasks = given.include_path and str(given.include_path.absolute())
     include = ["--include_path", tasks] if tasks else []
     folder.mkdir()
@@ -442,16 +386,6 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
             "scored one after another, and there is no row for their group"
         )
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
-
-
-def _show_differences(found: Iterator[tuple[str, object, object]]) -> None:
-    rows = [("differs", "in that run", "now"), *(tuple(map(str, each)) for each in found)]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    for row in rows if len(rows) > 1 else ():
-        cells = map(str.ljust, map(visible, row), widths)
-        typer.echo("  ".join(cells).rstrip())
-    if len(rows) == 1:
-        typer.echo("Settings, prompts, responses and data are those of that run")
 
 
 def _evaluate(

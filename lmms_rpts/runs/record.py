@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import Field, ValidationError, model_validator
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
     Described,
     FieldError,
@@ -286,9 +285,6 @@ class Record(Model):
         return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return html_of("record_html", self)
 
     @property
     def place(self) -> tuple[str, int, int]:

@@ -18,7 +18,7 @@ from lmms_rpts.runs.record import Perturbed, Record
 from lmms_rpts.tasks.benchmark import record_types
 
 _DOCS = Path(__file__).parents[2] / "docs"
-PAGES = tuple(_DOCS / f"{name}.md" for name in ("record", "reference/validity"))
+PAGES = tuple(_DOCS / f"{name}.md" for name in ("record",))
 _INNER = {"list of objects": "[]", "object by name": ".NAME", "objects by name": ".NAME.NAME"}
 # <!-- fields of lmms_rpts.runs.record.Record -->
 _TABLE = re.compile(r"(<!-- fields of (\S+) -->\n).*?(<!-- end of fields -->)", re.DOTALL)

@@ -21,6 +21,7 @@ from lmms_rpts.tasks.reform_eval.published import RAW
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import chosen_text, hold_as_text
+from tests.support.reform_published import prompt, samples
 from tests.support.tables import table
 
 Case = dict[str, Any]
@@ -218,7 +219,7 @@ def test_samples_and_prompts_are_the_published_ones() -> None:
         grid, method, wanted = case["grid"], case["infer_method"], case["sample"]
         key = json.dumps([case["config"], method, grid])
         if key not in loaded:
-            loaded[key] = published.samples(
+            loaded[key] = samples(
                 case["config"],
                 reference(DATA),
                 method=method,
@@ -234,8 +235,8 @@ def test_samples_and_prompts_are_the_published_ones() -> None:
             found["answer_options"] = wanted["answer_options"]
         assert found == wanted, case
         prefix, mark = case["settings"].get("response_prefix"), grid["mark"]
-        prompt = published.prompt(found, method=method, mark=mark, prefix=prefix)
-        assert prompt == case["expected"], case
+        made = prompt(found, method=method, mark=mark, prefix=prefix)
+        assert made == case["expected"], case
         if shown := case.get("expected_question_with_option"):
             options = wanted["answer_options"]
             assert question_with_options(wanted["question"], options, mark) == shown, case
@@ -252,7 +253,7 @@ def test_the_text_form_is_the_published_one() -> None:
     for case in (each for kind in ("processor", "processor_random_mark") for each in prompts(kind)):
         found = _outcome(
             partial(
-                published.prompt,
+                prompt,
                 case["item"],
                 method=case["infer_method"],
                 mark=case.get("mark", "random"),
@@ -270,11 +271,11 @@ def test_the_text_form_is_the_published_one() -> None:
 
 
 def test_crops_have_the_published_size() -> None:
-    samples = read_samples(data_sets()["textocr"], root_of(reference(DATA))).samples
+    read = read_samples(data_sets()["textocr"], root_of(reference(DATA))).samples
     cases = [case for case in prompts("dataset") if case["config"] == "OCR_textocr_val.yaml"]
     assert cases
     for case in cases:
-        sample = samples[case["index"] // case["grid"]["dup"]]
+        sample = read[case["index"] // case["grid"]["dup"]]
         image = sample.image.open().convert("RGB")
         assert with_boxes(image, "crop", sample.boxes).size == tuple(case["image_size"])
 

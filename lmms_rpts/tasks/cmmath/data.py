@@ -26,8 +26,6 @@ from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.responses import missing_response
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.responses import ResponsesError, responses_of
-from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.cmmath.prompts import recognised
@@ -47,17 +45,13 @@ if TYPE_CHECKING:
 REPOSITORY = "https://github.com/zzli2022/CMMaTH"
 FILE = "cmmath.json"
 
-DESCRIBE = "cmmath_describe"
-_CAPTIONS = (
-    "Caption the images with a model that sees: lmms-eval --tasks cmmath_describe --log_samples "
-    "--output_path FOLDER, then set CMMATH_CAPTIONS=FOLDER; or a file with id and caption per line."
-)
+_CAPTIONS = "Set CMMATH_CAPTIONS to a JSONL file with id and caption in each line (docs/cmmath.md)."
 IMAGE_TEXTS = {
     "ocr": ("text in its field 'ocr'", f"Use data that have it, as those of {REPOSITORY}."),
     "caption": ("a caption", _CAPTIONS),
 }
 """What may be shown in place of the images: what it is, and where to get it."""
-_IDS = ("id", "problem_id", "target")  # lmms-eval saves as the target what cmmath_describe names
+_IDS = ("id", "problem_id")
 
 Form = Literal["choice", "parts", "blank", "open"]
 
@@ -244,21 +238,17 @@ def image_texts(kind: str, rows: Iterable[tuple[str, str]]) -> list[str]:
 def read_captions() -> dict[str, str]:
     """Captions by the ids of problems, without a model's thinking; empty ones are left out.
 
-    They are in the samples of a run of ``cmmath_describe``, or in rows of ``id`` and ``caption``,
-    at CMMATH_CAPTIONS; else in the field ``caption`` of the problems.
+    They are in rows of ``id`` and ``caption`` at CMMATH_CAPTIONS; else in the field ``caption`` of
+    the problems.
     """
     path = CmmathSettings.load().captions
     captions: dict[str, str] = {}
     try:
         for file in [source().place] if path is None else row_files(path, [".jsonl"]):
-            if file.stem.partition(SAMPLES)[2] not in ("", DESCRIBE):
-                continue
             for row in read_rows(file):
                 fields = row.fields
                 name = next((fields[each] for each in _IDS if each in fields), row.key)
                 caption = fields.get("caption")
-                if {"resps", "filtered_resps", "response"} & fields.keys():
-                    caption = responses_of(fields, row.where)[0].text
                 if path and (row.fault or name == ""):
                     raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
                 if not isinstance(caption, str | None):
@@ -266,7 +256,7 @@ def read_captions() -> dict[str, str]:
                 said = _said(storable(caption or ""))
                 if said and captions.setdefault(str(name), said) != said:
                     raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
-    except (ReadError, ResponsesError) as error:
+    except ReadError as error:
         raise DataError(f"CMMATH_CAPTIONS: {error}") from None
     return captions
 
