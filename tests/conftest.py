@@ -34,7 +34,7 @@ LONG = [
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "tasks/reform_captions",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
-    "host/any_task_refusals", "report/writing", "architecture", "gaming", "judging/openai_backend",
+    "host/any_task_refusals", "report/writing", "architecture", "judging/openai_backend",
     "outside_benchmark", "values", "status", "two_nodes", "site", "shards",
     "score_logs",
 ]  # fmt: skip

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -78,13 +78,6 @@ def read_repetition(place: Path) -> Repetition:
     own = _OF_THIS_MACHINE | _DATA
     settings = {key: v for key, v in _flat(recorded).items() if key.split(".")[-1] not in own}
     return Repetition(results, settings)
-
-
-def recorded_include_path(runs: Iterable[Mapping[str, Any]]) -> Path | None:
-    """The folder of the task files of runs, from their results, if it is there."""
-    names = ("config", "resolved_cli_args", "include_path")
-    folders = (Path(place) for each in runs if (place := value_at(each, *names)))
-    return next((each for each in folders if each.is_dir()), None)
 
 
 def _flat(settings: Mapping[str, Any]) -> dict[str, Any]:

@@ -73,7 +73,6 @@ def rate(
         fail("--judge needs --relations, and --overall excludes it")
     from lmms_rpts.analysis.ratings import STEPS, draw_documents, draw_sample, with_proposals
     from lmms_rpts.report.rating import write_rating_page
-    from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     found = read_run(run)
@@ -83,10 +82,7 @@ def rate(
         sample = with_proposals(sample, judge) if judge else sample
     else:
         sample = draw_sample(found, steps or STEPS, seed, overall)
-    recorded = recorded_images([found])
-    written = write_rating_page(
-        sample, output, images=images, include_path=include_path, recorded=recorded
-    )
+    written = write_rating_page(sample, output, images=images, include_path=include_path)
     asked = (
         f"{written.steps} documents, {len(sample.proposals)} proposals of the judge"
         if relations
@@ -108,6 +104,6 @@ def rate(
     if missing := written.images_wanted - written.images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read, and "
-            f"raters need them: {image_advice(found.tasks, include_path, recorded)}.",
+            f"raters need them: {image_advice(found.tasks, include_path)}.",
             err=True,
         )

@@ -126,7 +126,7 @@ def score(
             tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
             options_given(None, known.settings if known else {}, scoring=scoring),
         ):
-            task, include_path = _task(samples, task, include_path, data, output, known)
+            task, include_path = _task(samples, task, include_path, data, output)
             chosen = _Chosen(task, judge, output, include_path, correct, verbose, known)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
@@ -179,13 +179,9 @@ def _task(
     include_path: Path | None,
     data: Path | None,
     output: Path,
-    known: Repetition | None,
 ) -> tuple[str | None, Path | None]:
-    """The task, and the folder of its files: those of a run, or of the questions in logs."""
-    from lmms_rpts.analysis.repetition import recorded_include_path
+    """The task, and the folder of its files: those given, or of the questions in logs."""
     from lmms_rpts.commands.init import next_commands, start_from
-    from lmms_rpts.runs.reading import read_results
-    from lmms_rpts.runs.responses import response_files
     from lmms_rpts.tasks.own.logs import notes_of, questions_of, read_logs
     from lmms_rpts.tasks.own.starting import write_start
 
@@ -195,9 +191,7 @@ def _task(
     if data and (task or not logs):
         fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
     if task or not logs:
-        files = (file for path in samples for file in response_files(path))
-        runs = [known.results] if known else map(read_results, files)
-        return task, include_path or recorded_include_path(runs)
+        return task, include_path
     name, table = questions_of(logs, data)
     pairs = ["ability=category"] * ("category" in table.names)
     bare = sum(not row.fields.get("answer") for row in table.rows)
