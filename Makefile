@@ -2,8 +2,7 @@
 # make demo        Compare two models, without an API key or a GPU.
 # make test        Run all tests, as in CI; make test-fast leaves out the slow ones.
 # make test-real   Run the tests with a real judge server (llama.cpp), a real model (135 million
-#                  parameters, 130 MB to download, no GPU) and jobs of Ray: minutes. make test
-#                  doesn't include them.
+#                  parameters, 130 MB to download, no GPU): minutes. make test doesn't include them.
 # make fuzz        Run the property tests with new random examples. Add each failing example to its
 #                  test as an @example, so that make test covers it.
 # make mutation    Run mutation tests of the core (hours), or of some modules:

@@ -94,14 +94,14 @@ def mirrored(scores: Scores) -> Scores:
     return Scores(lambda generator, n: 1 - scores.draw(generator, n), 1 - scores.mean)
 
 
-GUARDED = [
+MOSTLY_ONE = [
     some_of(s100=p, s40=(1 - p) * a, s0=(1 - p) * (1 - a))
     for p in (0.6, 0.8, 0.9, 0.95, 0.98)
     for a in (0, 0.6, 1)
 ] + [mostly(1.0, p) for p in (0.7, 0.9, 0.95)]
 KINDS = {
-    "guarded: 60 to 98% at 1, the others lower": GUARDED,
-    "the same near 0": [mirrored(each) for each in GUARDED[::4]],
+    "60 to 98% at 1, the others lower": MOSTLY_ONE,
+    "the same near 0": [mirrored(each) for each in MOSTLY_ONE[::4]],
     "0 or 1, mean 0.005 to 0.5": [
         some_of(s100=p, s0=1 - p) for p in (0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
     ],

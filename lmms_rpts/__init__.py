@@ -12,7 +12,7 @@ from typing import Any
 
 from lmms_rpts.plugin import register
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 
 def __getattr__(name: str) -> Any:

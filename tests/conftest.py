@@ -19,23 +19,21 @@ from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.ports import reserved_port
+from tests.support.saved_runs import write_saved_runs
 
 collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
 # Modules that take over 8 s of processor time, the longest first: a worker that begins one last
 # works on alone. The first ones don't need the fork server, which takes 10 s to start.
 LONG = [
-    "report/journeys", "judging/hf_backend", "readme", "report/evidence",
-    "end_to_end",
-    "report/rating_page",
-    "host/hf_multimodal", "hostile_texts", "fork_server",
+    "report/journeys", "judging/hf_backend", "readme", "report/evidence", "end_to_end",
+    "report/rating_page", "host/hf_multimodal", "hostile_texts", "fork_server",
     "reform_end_to_end", "any_task_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "tasks/reform_captions",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
-    "host/any_task_refusals", "report/writing", "architecture", "gaming", "judging/openai_backend",
-    "outside_benchmark", "saved_runs", "status", "two_nodes", "site",
-    "distributed/scorer",
+    "host/any_task_refusals", "report/writing", "architecture", "judging/openai_backend",
+    "outside_benchmark", "status", "two_nodes", "site", "values",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()
@@ -122,6 +120,12 @@ def demo(shared_folder: Path) -> Run:
     folder = build_once(shared_folder / "demo", build)
     said = (folder / "said").read_text(encoding="utf-8")
     return Run(said, 0, folder / "results")
+
+
+@pytest.fixture(scope="session")
+def saved(shared_folder: Path) -> Path:
+    """A folder with the runs ``careful``, ``lucky``, ``rome`` and ``cmmath``."""
+    return build_once(shared_folder / "saved", write_saved_runs)
 
 
 @pytest.fixture(scope="session")

@@ -46,7 +46,7 @@ FLOORS = (
     ("demo",),
     ("commands",),
     ("report",),
-    ("analysis", "distributed", "plugin", "validation"),
+    ("analysis", "plugin", "validation"),
     ("host",),
     ("tasks",),
     ("filters",),

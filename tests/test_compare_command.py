@@ -16,7 +16,6 @@ from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, scoring_with, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 Command = Callable[..., Result]
@@ -65,49 +64,6 @@ def test_no_figure_is_cut_off_on_a_narrow_screen(
     wide = row(command(*pair).output, "missing_references")
     monkeypatch.setenv("COLUMNS", "80")
     assert row(command(*pair).output, "missing_references") == wide
-
-
-@table(
-    "conditions, status, said",
-    (["evidence_coverage < -0.1"], 1, "failed: evidence_coverage < -0.1; "),
-    (["rpts < -0.03", "evidence_coverage < -0.1"], 1, "undecided: rpts < -0.03; "),
-    (["rpts < -0.03"], 0, "so the gate does not fail; about "),
-    (["rpts < -0.2", "judge_coverage.b < 0.9"], 0, "passed: judge_coverage.b < 0.9; "),
-    (["rpts.low < -0.03"], 1, "failed: rpts.low < -0.03; rpts.low is -0.1323"),
-    (["rtps < 0"], 2, "Did you mean rpts?"),
-    (["rpts <"], 2, "Cannot read the condition 'rpts <' at its end."),
-    (["rpts_textual < 0"], 2, "there is no rpts_textual of careful and lucky"),
-)
-def test_conditions_set_the_status(
-    command: Command, conditions: list[str], status: int, said: str
-) -> None:
-    options = [part for each in conditions for part in ("--fail-if", each)]
-    result = command(SAVED / "careful", SAVED / "lucky", *options)
-    assert result.exit_code == status
-    assert said in result.output
-    assert ("Failed: " in result.stderr) == (status == 1)
-
-
-def test_without_a_verdict_the_status_is_2(command: Command, tmp_path: Path) -> None:
-    gated = ("--fail-if", "rpts < 0")
-    for places in ([SAVED / "careful"], [SAVED / "careful", tmp_path / "nowhere"]):
-        assert command(*places).exit_code == 1
-        assert command(*places, *gated).exit_code == 2
-    (samples,) = (SAVED / "lucky").glob("*.jsonl")
-    other = tmp_path / samples.name
-    scored = samples.read_text(encoding="utf-8").replace('decay\\": 0.9', 'decay\\": 0.8')
-    other.write_text(scored, encoding="utf-8")
-    found = command(SAVED / "careful", other, *gated)
-    assert found.exit_code == 2
-    assert "not comparable side by side. decay: 0.9 in A; 0.8 in B" in " ".join(
-        found.output.split()
-    )
-    out = tmp_path / "out.json"
-    assert command(SAVED / "careful", SAVED / "lucky", *gated, "-o", out).exit_code == 0
-    (written,) = json.loads(out.read_text(encoding="utf-8"))["conditions"]
-    assert written["outcome"] == "undecided"
-    assert written["values"]["rpts"] == pytest.approx([-0.132, 0.133], abs=0.001)
-    assert written["documents"] > 1000
 
 
 def test_several_responses_are_counted(command: Command, tmp_path: Path) -> None:

@@ -76,7 +76,7 @@ def test_doctor_reports_an_unusable_judge_once_and_still_checks_the_data(own: Pa
     ),
 )
 def test_advice(tasks: list[str], include_path: Path | None, advice: str) -> None:
-    assert image_advice(tasks, include_path, {}) == advice
+    assert image_advice(tasks, include_path) == advice
 
 
 @table("command", ["report"], ["rate"])

@@ -13,7 +13,6 @@ from typer.testing import CliRunner, Result
 from lmms_rpts.analysis.rescoring import plan_any_run, plan_rescoring, plan_score
 from lmms_rpts.cli import app
 from lmms_rpts.runs.responses import LikelihoodError, ResponsesError, read_responses
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 DATE = "20260101_000000"
@@ -44,8 +43,8 @@ def score(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["score", *map(str, arguments), "--judge", "lexical"])
 
 
-def test_beside_responses_to_a_task_of_ours_they_are_ignored(tmp_path: Path) -> None:
-    (ours,) = (SAVED / "careful").glob("*_samples_*.jsonl")
+def test_beside_responses_to_a_task_of_ours_they_are_ignored(tmp_path: Path, saved: Path) -> None:
+    (ours,) = (saved / "careful").rglob("*_samples_*.jsonl")
     (tmp_path / ours.name).write_bytes(ours.read_bytes())
     alone = plan_rescoring([tmp_path])
     likelihoods(tmp_path)

@@ -8,7 +8,6 @@ from pathlib import Path
 import pytest
 
 from tests.support.lmms import run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib", "pyarrow")
@@ -44,11 +43,13 @@ _PROGRAM = (
     (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy", *PAGES, *RECORDS)),
     parts=2,
 )
-def test_what_is_imported(tmp_path: Path, arguments: list[str], unwanted: tuple[str, ...]) -> None:
+def test_what_is_imported(
+    tmp_path: Path, saved: Path, arguments: list[str], unwanted: tuple[str, ...]
+) -> None:
     places = {
-        "RUN": str(SAVED / "careful"),
-        "OTHER": str(SAVED / "lucky"),
-        "GRADED": str(SAVED / "rome"),
+        "RUN": str(saved / "careful"),
+        "OTHER": str(saved / "lucky"),
+        "GRADED": str(saved / "rome"),
     }
     named = [places.get(each, each).replace("FOLDER", str(tmp_path)) for each in arguments]
     done = run([sys.executable, "-c", _PROGRAM, *named], cold=True)

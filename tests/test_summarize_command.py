@@ -1,12 +1,8 @@
-"""``lmms-rpts summarize`` and ``sweep``: tables, files, plots and errors.
-
-The numbers of saved runs are in tests/test_saved_runs.py and tests/test_goldens.py.
-"""
+"""``lmms-rpts summarize`` and ``sweep``: tables, files, plots and errors."""
 
 from __future__ import annotations
 
 import csv
-import json
 import re
 import shutil
 import sys
@@ -26,7 +22,6 @@ from tests.analysis.test_sweeping import judged
 from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 HOSTILE = "a_b&c$%#{}~^\\ | <script>[red]*x*\x1b[31m\ud800"
@@ -78,51 +73,49 @@ def check_pictures(svg: Path, png: Path, pdf: Path) -> list[str]:
 
 @table(
     "arguments, message",
-    (["summarize", SAVED / "careful", "--by", "colour"], "task, language, relation, ability"),
-    (["summarize", SAVED / "rome", "--by", "colour"], "Unknown breakdown 'colour'; known"),
-    (["summarize", SAVED / "rome", "--columns", "rpts"], "Unknown column 'rpts'; columns: n, rou"),
-    (["summarize", SAVED / "nowhere"], "does not exist"),
-    (["summarize", SAVED / "rome", "--benchmark", "roma"], "Did you mean rome?"),
-    (["summarize", SAVED / "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
-    (["summarize", SAVED / "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
-    (["summarize", SAVED / "careful", "--list", "3"], "RPTS-Eval does not support --list"),
-    (["summarize", SAVED / "rome", "--tree", "2"], "ROME does not support --tree"),
-    (["summarize", SAVED / "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex, .svg, .png"),
-    (["summarize", SAVED / "careful", "--metric", "bleu"], "Unknown metric 'bleu'; metrics: rpts"),
-    (["summarize", SAVED / "careful", "--task", "rpts_dem"], "Did you mean rpts_demo?"),
-    (["summarize", SAVED / "careful", "-o", "out.svg"], "lmms-eval wrote no token counts"),
-    (["sweep", SAVED / "careful", "--decay", "1.2"], "1.2"),
-    (["sweep", SAVED / "careful", "--decay", ""], "--decay: nothing is invalid"),
-    (["sweep", SAVED / "careful", "--decay", "0.5,,0.9"], "--decay: '' in '0.5,,0.9'"),
-    (["sweep", SAVED / "careful", "--decay", "nan"], "nan"),
-    (["sweep", SAVED / "careful", "--focus-height", "1.5"], "whole number"),
-    (["sweep", SAVED / "careful", "--focus-height", "9" * 5000], "whole number"),
-    (["sweep", SAVED / "careful", "--threshold", "2"], "2"),
-    (["sweep", SAVED / "careful", "--task", "rpts_dem"], "has no task rpts_dem. Did you mean rpts"),
-    (["sweep", SAVED / "careful", "-o", "out.gif"], "ends in .csv, .json, .md, .tex, .svg"),
+    (["summarize", "careful", "--by", "colour"], "task, language, relation, ability"),
+    (["summarize", "rome", "--by", "colour"], "Unknown breakdown 'colour'; known"),
+    (["summarize", "rome", "--columns", "rpts"], "Unknown column 'rpts'; columns: n, rou"),
+    (["summarize", "nowhere"], "does not exist"),
+    (["summarize", "rome", "--benchmark", "roma"], "Did you mean rome?"),
+    (["summarize", "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
+    (["summarize", "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
+    (["summarize", "careful", "--list", "3"], "RPTS-Eval does not support --list"),
+    (["summarize", "rome", "--tree", "2"], "ROME does not support --tree"),
+    (["summarize", "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex, .svg, .png"),
+    (["summarize", "careful", "--metric", "bleu"], "Unknown metric 'bleu'; metrics: rpts"),
+    (["summarize", "careful", "--task", "rpts_dem"], "Did you mean rpts_demo?"),
+    (["summarize", "careful", "-o", "out.svg"], "lmms-eval wrote no token counts"),
+    (["sweep", "careful", "--decay", "1.2"], "1.2"),
+    (["sweep", "careful", "--decay", ""], "--decay: nothing is invalid"),
+    (["sweep", "careful", "--decay", "0.5,,0.9"], "--decay: '' in '0.5,,0.9'"),
+    (["sweep", "careful", "--decay", "nan"], "nan"),
+    (["sweep", "careful", "--focus-height", "1.5"], "whole number"),
+    (["sweep", "careful", "--focus-height", "9" * 5000], "whole number"),
+    (["sweep", "careful", "--threshold", "2"], "2"),
+    (["sweep", "careful", "--task", "rpts_dem"], "has no task rpts_dem. Did you mean rpts"),
+    (["sweep", "careful", "-o", "out.gif"], "ends in .csv, .json, .md, .tex, .svg"),
 )
-def test_mistakes(command: Command, arguments: list[object], message: str) -> None:
+def test_mistakes(
+    command: Command,
+    saved: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    arguments: list[object],
+    message: str,
+) -> None:
+    monkeypatch.chdir(saved)
     done = command(*arguments)
     assert done.exit_code == 1
     assert message in done.output
     assert "Traceback" not in done.output
 
 
-@table("name, by", ("rome", "language"), ("cmmath", "form"))
-def test_graded_answers_have_the_saved_numbers(
-    command: Command, tmp_path: Path, name: str, by: str
+def test_runs_of_several_benchmarks_in_one_folder(
+    command: Command, saved: Path, tmp_path: Path
 ) -> None:
-    path = tmp_path / "grades.json"
-    done = command("summarize", f"it={SAVED / name}", "--by", by, "-o", path)
-    assert done.exit_code == 0, done.output
-    saved = (SAVED / name / "summarize.json").read_text("utf-8")
-    assert json.loads(path.read_text("utf-8")) == json.loads(saved)
-
-
-def test_runs_of_several_benchmarks_in_one_folder(command: Command, tmp_path: Path) -> None:
     """As written by ``--tasks rpts_eval,rome,cmmath``: tables of each, or of the chosen one."""
     for name in ("careful", "rome", "cmmath"):
-        for file in (SAVED / name).rglob("*_samples_*.jsonl"):
+        for file in (saved / name).rglob("*_samples_*.jsonl"):
             shutil.copy(file, tmp_path)
     titles = {"rpts": "right_for_", "rome": "ROME by subtask", "cmmath": "CMMaTH by task"}
     for chosen in ((), ("rpts",), ("rome",), ("cmmath",)):
@@ -135,7 +128,9 @@ def test_runs_of_several_benchmarks_in_one_folder(command: Command, tmp_path: Pa
     assert "--benchmark rpts or --benchmark rome or --benchmark cmmath" in done.output
 
 
-def test_tasks_columns_and_explanations(command: Command, tmp_path: Path, runs: Path) -> None:
+def test_tasks_columns_and_explanations(
+    command: Command, saved: Path, tmp_path: Path, runs: Path
+) -> None:
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         write_run(tmp_path, {0: judged(1.0), 1: judged(0.5)}, task=task)
     said = command("summarize", tmp_path).output
@@ -149,7 +144,7 @@ def test_tasks_columns_and_explanations(command: Command, tmp_path: Path, runs: 
     assert "| model | accuracy | tokens |" in file.read_text(encoding="utf-8")
     assert "rpts_visual" not in said
     write_rome_run(tmp_path / "a", {"geo": [make_rome_record(1.0)]})
-    for run_of, hidden in ((SAVED / "rome", set()), (tmp_path / "a", {"consistency"})):
+    for run_of, hidden in ((saved / "rome", set()), (tmp_path / "a", {"consistency"})):
         said = command("summarize", run_of).stdout
         for name in ("strict", "consistency", "tokens"):
             assert (f" {name}: " in said) == (name in said.split()), name

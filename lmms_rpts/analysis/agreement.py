@@ -319,8 +319,6 @@ def _described(run: Run) -> str:
     for by in run.scorings:
         replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
         scoring = "" if by.scoring == "text" else f"; scoring {by.scoring}"
-        if by.scored_given != "cited premises":
-            scoring += f"; steps scored given {by.scored_given}"
         comparable = "" if by.comparable else "; not comparable with other judges"
         judges.append(
             f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature "

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lmms_rpts.base.escaping import count, listed, shorten
-from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import differing_settings
@@ -183,21 +182,9 @@ def compare_runs(
         grading: how the benchmark of the runs is summarized; None: known from the runs.
 
     Raises:
-        RunError: if nothing is shared, a shared document differs between the runs, or their scores
-            are two measures.
+        RunError: if nothing is shared or a shared document differs between the runs.
     """
     grading = grading or shared_grading([a, b])
-    given = [
-        getattr(each, "scored_given", "")
-        for each in (*a.scorings, *b.scorings)
-        if getattr(each, "judge", NO_JUDGE) != NO_JUDGE
-    ]
-    if len({*given}) > 1:
-        raise RunError(
-            f"{a.label!r} and {b.label!r} cannot be compared: their steps were scored given "
-            f"{' and '.join(dict.fromkeys(given))}, which are two measures. Score both runs with "
-            "judges of the same kind (lmms-rpts score)"
-        )
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
     for key in _keys(grading):

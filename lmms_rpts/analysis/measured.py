@@ -1,4 +1,4 @@
-"""Tables of measures with their intervals, as commands and notebooks show them."""
+"""Tables of measures with their intervals, as commands show them."""
 
 from __future__ import annotations
 

@@ -176,11 +176,7 @@ class RatingSample:
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     """The numbers of the steps that were judged by premises or images, which raters are shown."""
-    return tuple(
-        at
-        for at, step in enumerate(response.steps)
-        if {each.kind for each in step.questions} - {"chain"}
-    )
+    return tuple(at for at, step in enumerate(response.steps) if step.questions)
 
 
 def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:

@@ -30,11 +30,9 @@ T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Evidence = Literal["facts", "image", "both"]
-Source = Literal["answer", "thinking", "both"]
+Source = Literal["answer", "thinking"]
 """The part of a response whose reasoning is scored."""
 
-QUESTIONS = ("consistency", "pretended_tools")
-"""The questions to a judge about the thinking; each has a setting of its name."""
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
@@ -105,11 +103,6 @@ class Table(BaseSettings):
         name = str(fault["loc"][0])
         reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
         raise SettingError(f"{_as_set(cls, name)}: {reason}")
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions to a judge about the thinking that are switched on."""
-        return tuple(each for each in QUESTIONS if getattr(self, each, False))
 
     @classmethod
     def given(cls) -> dict[str, tuple[Any, str]]:
@@ -242,24 +235,16 @@ class Settings(Table):
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
-    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
-    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(32, "batch size of an `hf:` or `prm:` judge", ge=1)
-    prm_mark: str = setting("", "token that ends a step, for `prm:` judges with `@generic`")
-    prm_labels: str = setting("", "its words for right and wrong, as `+/-`; default: two labels")
+    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
     evidence: Literal["facts", "image", "both"] | None = setting(
         None, "evidence for claims about images", True
     )
     image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
     correct: str | None = setting(None, "metric by which an answer to another task is correct")
     transform: TransformMode | None = setting(None, "how steps are parsed")
-    source: Source = setting("answer", "scored reasoning: visible answer, thinking, or both", True)
-    consistency: bool = setting(False, "whether a judge compares thinking and answers", True)
-    pretended_tools: bool = setting(
-        False, "whether a judge looks for tools that the thinking pretends to use", True
-    )
+    source: Source = setting("answer", "scored reasoning: visible answer or thinking", True)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
     relations: Place | None = setting(
         None, "labels of relations: a table, or a folder of tables", True
@@ -268,11 +253,9 @@ class Settings(Table):
     wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    # Options of lmms-rpts score: ``job`` is the report of a job on Ray, ``status`` where the
-    # status of the run is, ``command`` what resumes it
+    # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what
+    # resumes it
     grades: Place | None = environment(None, "")
-    requests: Place | None = environment(None, "")
-    job: Place | None = environment(None, "")
     status: Place | None = environment(None, "")
     command: str | None = environment(None, "")
     openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
@@ -368,11 +351,6 @@ def options_given(
 def environment_without(*prefixes: str) -> dict[str, str]:
     """The environment without variables whose names start with ``prefixes``."""
     return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
-
-
-def set_variables(variables: Mapping[str, str]) -> None:
-    """Set environment variables of this process, a worker of another one."""
-    os.environ |= variables
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import sys
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -41,7 +41,7 @@ Images = Annotated[
     typer.Option(
         "--images",
         help="Folder of the images. Default: the place that the setting for the data (such as "
-        "RPTS_PATH) names, or where the run read them.",
+        "RPTS_PATH) names.",
         exists=True,
         file_okay=False,
         show_default=False,
@@ -202,13 +202,8 @@ def write_file(path: Path, content: str | bytes) -> None:
     typer.echo(f"Written: {path}", err=True)
 
 
-def image_advice(
-    tasks: Collection[str], include_path: Path | None, recorded: Mapping[str, Path]
-) -> str:
-    """Advice if images of runs of these tasks are missing.
-
-    ``recorded``: where the images were in the runs, by task.
-    """
+def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
+    """Advice if images of runs of these tasks are missing."""
     from lmms_rpts.tasks.benchmark import benchmark_of, scored_tasks
 
     scored = scored_tasks()
@@ -222,6 +217,4 @@ def image_advice(
             else "add the missing images to the folder that the task file below "
             f"{include_path} sets"
         )
-    gone = sorted({str(place) for place in recorded.values() if not place.is_dir()})
-    read = f" (the run read them from {', '.join(gone)}, which no longer exists)" if gone else ""
-    return ", or ".join(ways) + read
+    return ", or ".join(ways)

@@ -139,8 +139,7 @@ def _show(found: Found, settings: Settings) -> None:
     # No request is sent, so no API key is needed.
     backends = backends_of(settings.judge) if settings.judge else []
     judges = sum(each.kept for each in backends) if backends else 1
-    chains = any(each.protocol for each in backends)
-    mode = "rule" if chains else settings.transform or "auto"
+    mode = settings.transform or "auto"
     prices = prices_of(settings.judge, settings)
     if not judges:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
@@ -154,8 +153,6 @@ def _show(found: Found, settings: Settings) -> None:
             mode=mode,
             evidence=settings.evidence,
             source=settings.source,
-            questions=settings.questions,
-            chains=chains,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,

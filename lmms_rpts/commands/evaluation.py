@@ -77,7 +77,7 @@ def replay_command(
 
 
 def run(command: Sequence[str], environment: Mapping[str, str], log: Path | None = None) -> int:
-    """Run a command of ``replay_command``, or a job, to its exit status; an interrupt ends it.
+    """Run a command of ``replay_command`` to its exit status; an interrupt ends it.
 
     ``log``: a new file for what it prints, except progress bars; None: it is shown.
     """

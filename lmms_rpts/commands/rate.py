@@ -47,16 +47,12 @@ def rate(
     check_suffixes([output], (".html", ".htm"))
     from lmms_rpts.analysis.ratings import draw_sample
     from lmms_rpts.report.rating import write_rating_page
-    from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     found = read_run(run)
     protect_inputs([found], [output], page_of="rate")
     sample = draw_sample(found, steps, seed)
-    recorded = recorded_images([found])
-    written = write_rating_page(
-        sample, output, images=images, include_path=include_path, recorded=recorded
-    )
+    written = write_rating_page(sample, output, images=images, include_path=include_path)
     typer.echo(
         f"{written.path}: {written.steps} steps of {written.responses} responses, "
         f"{written.images} images, {written.size / 1e6:,.1f} MB"
@@ -70,6 +66,6 @@ def rate(
     if missing := written.images_wanted - written.images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read, and "
-            f"raters need them: {image_advice(found.tasks, include_path, recorded)}.",
+            f"raters need them: {image_advice(found.tasks, include_path)}.",
             err=True,
         )

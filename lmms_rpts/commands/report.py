@@ -58,7 +58,6 @@ def report(
       lmms-rpts report small=results/a large=results/b -o report.html
     """
     from lmms_rpts.report.writing import write_report
-    from lmms_rpts.runs.reading import recorded_images
     from lmms_rpts.tasks.all_runs import read_all_runs
 
     check_page(output)
@@ -86,7 +85,7 @@ def report(
         tasks = {task for run in found for task in run.tasks}
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            f"{image_advice(tasks, include_path, recorded_images(found))}.",
+            f"{image_advice(tasks, include_path)}.",
             err=True,
         )
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shlex
 import signal
 import sys
@@ -13,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import uuid4
 
 import typer
 
@@ -27,12 +25,10 @@ from lmms_rpts.commands.common import (
     same_command,
 )
 from lmms_rpts.commands.evaluation import (
-    EvaluationError,
     Written,
     find_written,
     own_warnings,
     read_log,
-    reason_of,
     replay_command,
     results_table,
     run,
@@ -42,9 +38,7 @@ from lmms_rpts.commands.report import check_page, report
 if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
 
-JOB = "lmms_rpts.distributed.job"
 _INTERRUPTED = 130
-_LATER = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 
 
@@ -93,33 +87,6 @@ def score(
             show_default=False,
         ),
     ] = None,
-    ray: Annotated[
-        str | None,
-        typer.Option(
-            "--ray",
-            metavar="ADDRESS",
-            help="Ask the judge in a job of Ray: on the cluster at ADDRESS, on the one of this "
-            "machine (auto), or on this machine alone (local).",
-            show_default=False,
-        ),
-    ] = None,
-    workers: Annotated[
-        int | None,
-        typer.Option("--workers", min=1, help="Workers of the job of Ray.", show_default=False),
-    ] = None,
-    requests: Annotated[
-        Path | None,
-        typer.Option(
-            "--requests",
-            help="Ask nothing: write the requests without a cached reply to this .jsonl file, for "
-            "a batch API, vllm run-batch or another executor (docs/batch.md).",
-            show_default=False,
-        ),
-    ] = None,
-    no_wait: Annotated[
-        bool,
-        typer.Option("--no-wait", help="Send all requests to an openai-batch: judge, and end."),
-    ] = False,
     page: Annotated[
         Path | None,
         typer.Option("--report", help="Write a report of the scored runs, as lmms-rpts report."),
@@ -131,19 +98,11 @@ def score(
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
     own metric decides whether an answer is right. Responses of several models or rounds are scored
     as one run for each model and round. Runs lmms-eval on the responses, and writes results and
-    samples in its formats. The exit status is 1 if judging stopped before its end, and 75 if
-    requests wait for a batch.
+    samples in its formats. The exit status is 1 if judging stopped before its end.
     """
-    if workers and not ray:
-        fail("--workers is for a job of Ray: add --ray")
-    if ray and (requests or no_wait):
-        fail("--ray asks the judge now: leave out --requests and --no-wait")
-    if requests and no_wait:
-        fail("--no-wait sends the requests, --requests writes them: leave out one of them")
     if page:
         check_page(page)
         check_outputs([page])
-    job = {"address": ray, "workers": workers} if ray else {}
     written: list[str] = []
     try:
         with (
@@ -151,14 +110,12 @@ def score(
             tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
             options_given(scoring=scoring),
         ):
-            chosen = _Chosen(task, judge, output, include_path, correct, verbose, job)
+            chosen = _Chosen(task, judge, output, include_path, correct, verbose)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
                 for number, (files, of, part) in enumerate(jobs)
             )
-            if requests or no_wait:
-                runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
             for part, found in runs:
                 parts = [_publish(each, output, not part) for each in found]
                 written += [str(each.results) for each in parts]
@@ -185,10 +142,7 @@ _Job = tuple[str, Iterable[Written]]
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """What the options of the command choose, for all runs.
-
-    ``job``: the job of Ray that asks the judge, empty: lmms-eval does.
-    """
+    """What the options of the command choose, for all runs."""
 
     task: str | None
     judge: str | None
@@ -196,7 +150,6 @@ class _Chosen:
     include_path: Path | None
     correct: str | None
     verbose: bool
-    job: Mapping[str, Any]
 
 
 def _jobs(
@@ -236,9 +189,7 @@ def _what_is_kept(judge: str | None) -> str:
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
-        batch = any(each.backend.same_as for each in chosen)
-        kept = f"{settings.cache}{'; batches go on at the server, and are taken up' * batch}"
-        return f"Judge replies are cached in {kept}. To request only the rest, {again}"
+        return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
     return f"To start again, {again}"
 
 
@@ -266,11 +217,11 @@ def _score(
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
     from lmms_rpts.host.task_index import own_tasks
-    from lmms_rpts.judging import JudgeConfigurationError, choices, find_judges
+    from lmms_rpts.judging import JudgeConfigurationError, choices
     from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
-    judge, correct, output, job = given.judge, given.correct, given.output, given.job
+    judge, correct, output = given.judge, given.correct, given.output
     metric = load_settings(correct=correct).correct
     own = own_tasks(given.include_path)
     rescoring = plan_score(samples, given.task, own=own, correct=metric)
@@ -281,10 +232,7 @@ def _score(
         )
     settings = load_settings(judge=judge)
     chosen = settings.judge  # None: the task's own
-    if chosen:
-        if any(each.backend.same_as for each in find_judges(chosen, settings)) and job:
-            fail(f"--ray asks the judge now, and {chosen} answers in hours: use openai:MODEL")
-    elif rescoring.needs_judge:
+    if not chosen and rescoring.needs_judge:
         raise JudgeConfigurationError(f"No judge is set: use --judge.\n{choices()}")
     model = safe_name(name or guess_name(rescoring.files))
     # A folder with two runs of the same documents is no longer a single run.
@@ -309,9 +257,6 @@ def _score(
     follow = {"status": output.absolute(), "command": same_command()}
     with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
         environment = environment_without()
-        if job:
-            files = {"responses": str(merged), "report": str(folder / "job.json")}
-            environment = _run_job({**job, **files, "include_path": tasks}, given.verbose, judge)
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
@@ -330,45 +275,6 @@ def _publish(written: Written, output: Path, alone: bool) -> Written:
     for file in kept.samples.values() if alone else ():
         typer.echo(f"Samples: {file}")
     return kept
-
-
-def _round(
-    runs: Iterable[_Job], judge: str | None, requests: Path | None, folder: Path
-) -> Iterator[_Job]:
-    """The runs, if they need no reply that is not there; else the command ends.
-
-    The open requests of all runs are written to ``requests``, or sent as batches.
-    """
-    from lmms_rpts.commands.batch import ask_later, check_round, visit_batches
-
-    check_round(judge, requests)
-    folder.mkdir()
-    with options_given(requests=folder):
-        if requests is None:
-            visit_batches(judge)
-        found = [(part, list(parts)) for part, parts in runs]
-        for stopped in (each.stopped for _, parts in found for each in parts if each.stopped):
-            typer.echo(f"Judging stopped: {stopped}", err=True)
-        if ask_later(judge, folder, requests):
-            raise typer.Exit(_LATER)
-    return iter(found)
-
-
-def _run_job(job: Mapping[str, Any], verbose: bool, judge: str | None) -> dict[str, str]:
-    """Ask the judge in a job of Ray; returns the environment in which its replies are used."""
-    report = Path(job["report"])
-    log = None if verbose else report.with_suffix(".log")
-    typer.echo("The job of Ray is starting; --verbose shows its log", err=True)
-    command = [sys.executable, "-m", JOB, json.dumps(job)]
-    code = run(command, {"RAY_USAGE_STATS_ENABLED": "0", **environment_without()}, log)
-    if not report.is_file():
-        raise EvaluationError(f"The job of Ray failed (status {code}){reason_of(read_log(log))}")
-    found = json.loads(report.read_text(encoding="utf-8"))
-    if fault := found["fault"]:
-        begun = "usage" in found
-        fail(f"{fault.rstrip('.')}. {_what_is_kept(judge)}" if begun else fault)
-    with options_given(job=report):
-        return environment_without()
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import Any
 
 from loguru import logger
@@ -57,11 +56,6 @@ def close_accounts() -> dict[str, Any] | None:
     if settings.rank:
         return None
     total, *others = usage_so_far(), *_board(settings).read()
-    if settings.job:  # this process finds its replies; of several runs, the first counts its calls
-        total["found"] = 0
-        report = json.loads(settings.job.read_text(encoding="utf-8"))
-        others += report.pop("usage", [])
-        settings.job.write_text(json.dumps(report), encoding="utf-8")
     for other in others:
         for name in ("guessed", "stopped"):
             total[name] = total[name] or other.pop(name)

@@ -1,4 +1,4 @@
-"""The questions to the judge about the steps and the root of a response."""
+"""The questions to the judge about the steps of a response."""
 
 from __future__ import annotations
 
@@ -9,35 +9,28 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.filters.documents import Document, DocumentImages, images_of
-from lmms_rpts.filters.record import Judged, Kind, Question, RptsRecord
-from lmms_rpts.filters.responses import Doc, TransformedResponse
+from lmms_rpts.filters.record import Kind, Question, RptsRecord
+from lmms_rpts.filters.responses import Doc, Judged, TransformedResponse
 from lmms_rpts.judging import Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts, prompts_of
-from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.judging.scoring import read_probabilities
-from lmms_rpts.judging.types import JudgeRequest, Rebuilt
+from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
     ReasoningChain,
     StepQuery,
-    build_tree,
     combine_answers,
-    plan_root,
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, gold_facts
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.record import JudgeCall
 
 UNSEEN = "the document's images are not available"
-_ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
-"""Answers as worded in a prompt, if the record has another word."""
 
 
 def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
@@ -62,54 +55,10 @@ class Plan:
         evidence = evidence_for(doc, chosen)
         return cls(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
 
-    def failed(self, reason: str) -> list[Judged]:
-        """The steps, without scores for this reason."""
-        return [unjudged("chain", reason)] * len(self.queries)
-
-    @property
-    def has_root_question(self) -> bool:
-        """Whether there is a last conclusion, and an answer that it may settle.
-
-        An answer can be judged even if it was not extracted: a maths solution is compared as a
-        whole.
-        """
-        answer = self.transformed.answer
-        unfound = answer.value == UNDETERMINED and answer.correct is not False
-        return bool(self.chain.steps) and answer.value is not None and not unfound
-
 
 def unjudged(kind: Kind, reason: str) -> Judged:
-    """A step or root without a score for this reason."""
+    """A step without a score for this reason."""
     return Judged(score=None, questions=(Question(kind=kind, score=None, error=reason),))
-
-
-def ask_about_root(plan: Plan, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
-    """The conversation about the root: whether the evidence leads to the answer.
-
-    Nothing leads to an answer that takes no side, so it scores 0 without a request.
-    """
-    answer, language = plan.transformed.answer.value or "", doc["language"]
-    if answer == UNDETERMINED:
-        return Judged(score=0.0, note="the answer takes no side")
-    tree = build_tree(plan.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
-    query = plan_root(tree, doc, plan.evidence)
-    shown = _images(doc, query.images)
-    if shown is None:
-        return unjudged("root", UNSEEN)
-    said = _ANSWERS.get(language, {}).get(answer, answer)
-    verdict = yield prompts.request(
-        "root",
-        language,
-        images=shown,
-        n_images=len(shown),
-        context=doc["context"],
-        statement=doc["statement"],
-        answer=said,
-        known=query.evidence,
-        steps=query.steps,
-        conclusion=query.conclusion,
-    )
-    return _judged(_asked("root", query.evidence, verdict, query.images))
 
 
 def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
@@ -143,36 +92,6 @@ def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Jud
     return Judged(score=score, questions=(first, second))
 
 
-def ask_about_chain(plan: Plan, doc: Doc) -> Dialogue[list[Judged]]:
-    """The conversation that scores all steps at once, for a process reward model.
-
-    The problem is the context, the textual clues, what is known of the images, and the statement.
-    """
-    fixed = [query if isinstance(query, FixedScore) else None for query in plan.queries]
-    verdict = Verdict(None)
-    numbers = tuple(range(len(doc["visual_clue"]))) if plan.evidence != "facts" else ()
-    if not all(fixed):
-        shown = _images(doc, numbers)
-        if shown is None:
-            return plan.failed(UNSEEN)
-        known = gold_facts(doc["reasoning"]) if plan.evidence != "image" else {}
-        facts = (f"Image {at}: {'; '.join(said).strip()}" for at, said in sorted(known.items()))
-        problem = (doc["context"], *doc["textual_clue"], *facts, doc["statement"])
-        verdict = yield JudgeRequest(
-            CHAIN,
-            (),
-            tuple(filter(None, problem)),
-            images=shown,
-            steps=tuple(step.conclusion.strip() for step in plan.chain.steps),
-        )
-    return [
-        Judged(score=known.score, note=known.reason)
-        if known
-        else _judged(_asked("chain", (), own, numbers))
-        for known, own in zip(fixed, step_verdicts(verdict, len(fixed)), strict=True)
-    ]
-
-
 def _images(doc: Doc, numbers: tuple[int, ...]) -> tuple[JudgeImage, ...] | None:
     """The images with these numbers; None if the document's images are not available."""
     images = images_of(doc)
@@ -204,22 +123,17 @@ def _asked(
 
 
 def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests about each step of a record, and then about the root.
-
-    A process reward model gets no messages: its lists are empty.
-    """
+    """The requests about each step of a record."""
     settings, chain = record.settings, record.tree().chain
     doc = Document(record.instance.model_dump(by_alias=True))
     doc.images = DocumentImages(tuple, language=record.instance.language)
-    queries = tuple(plan_steps(chain, doc, settings.evidence))
-    read = TransformedResponse(chain, record.answer, record.transform)
+    queries = plan_steps(chain, doc, settings.evidence)
     prompts = prompts_of(settings.prompt_version, "inference", settings.scoring)
     dialogues = [ask_about_step(query, doc, prompts) for query in queries]
-    dialogues += [ask_about_root(Plan(read, chain, queries, settings.evidence), doc, prompts)]
     same = prompts.version() == settings.prompt_version
     return [
-        [*_replayed(dialogue, each.questions if each else (), same)]
-        for dialogue, each in zip(dialogues, [*record.steps, record.root], strict=True)
+        [*_replayed(dialogue, step.questions, same)]
+        for dialogue, step in zip(dialogues, record.steps, strict=True)
     ]
 
 
@@ -229,7 +143,7 @@ def _replayed(
     """The requests of a conversation with these questions and replies."""
     answer: Any = None
     with suppress(StopIteration):  # the question is not asked any more
-        for each in (question for question in questions if question.kind != "chain"):
+        for each in questions:
             request = dialogue.send(answer)
             system, user = (message["content"] for message in request.messages)
             yield Rebuilt(system, user, same, [image.name for image in request.images])

@@ -182,10 +182,9 @@ def with_places(results: Any) -> Any:
     try:
         from lmms_rpts import __version__
         from lmms_rpts.host.task_index import is_scored
-        from lmms_rpts.tasks.benchmark import configuration, record_data_folders
+        from lmms_rpts.tasks.benchmark import configuration
 
         configs = (results or {}).get("configs") or {}
-        record_data_folders(configs)
         if any(map(is_scored, configs.values())):
             results["config"] |= {"lmms_rpts": configuration(), "lmms_rpts_version": __version__}
     except Exception as error:  # the results of other tasks must not be lost

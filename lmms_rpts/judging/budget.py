@@ -137,8 +137,7 @@ class Budget:
 
 def expected_output(request: JudgeRequest) -> int:
     """Expected tokens of a reply, before the first one of its kind."""
-    long = request.scoring == "text" and not request.steps
-    return EXPECTED_OUTPUT if long else request.most_tokens
+    return EXPECTED_OUTPUT if request.scoring == "text" else request.most_tokens
 
 
 def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
@@ -169,7 +168,5 @@ def guess_tokens(text: str) -> int:
 def guess_input_tokens(request: JudgeRequest) -> int:
     """Estimated tokens of a request's chat, with its images if their sizes are known."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
-    chain = (*request.evidence, *request.steps) if request.steps else ()
-    words += sum(guess_tokens(text) + 1 for text in chain)
     sizes = [image.known_size or (0, 0) for image in request.images]
     return words + sum(ceil(width / _PATCH) * ceil(height / _PATCH) for width, height in sizes)

@@ -22,7 +22,7 @@ from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
-from lmms_rpts.judging.request_kinds import SCORED, STEPS
+from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Opinion, Usage, Verdict
 
 T = TypeVar("T")
@@ -76,7 +76,9 @@ class JudgeEngine:
         self._samples = samples
         self._jury = jury
         self._stop_signal = StopSignal()
-        self._cache = open_cache(cache_dir) if cache_dir is not None else None
+        self._cache = (
+            open_cache(cache_dir) if cache_dir and any(each.kept for each in members) else None
+        )
         self._clients = [
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members
@@ -206,7 +208,7 @@ class JudgeEngine:
                     continue
                 verdict = replace(verdict, request=request)
                 verdicts.append(verdict)
-                if request.kind in STEPS and isinstance(verdict.value, float):
+                if request.kind in SCORED and isinstance(verdict.value, float):
                     self._scores[verdict.value] += not verdict.identical
                 request = dialogue.send(verdict)
         except StopIteration as end:
@@ -235,11 +237,10 @@ class JudgeEngine:
             attempts=sum(verdict.attempts for verdict in verdicts),
             usage=sum(usages, Usage()) if usages else None,
             opinions=opinions,
-            waiting=any(each.waiting for each in verdicts),
         )
         found = [score for score in scores if score is not None]
         quorum = len(scores) if self._jury == "mean" else len(scores) // 2 + 1
-        if len(found) >= quorum and not joined.waiting:
+        if len(found) >= quorum:
             value = median(found) if self._jury == "median" else fmean(found)
             return replace(joined, value=value, spread=pstdev(found))
         failed = next(opinion for opinion in opinions if opinion.score is None)

@@ -6,13 +6,11 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
-from dataclasses import replace
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.scoring import read_probabilities
-from lmms_rpts.judging.types import JudgeRequest, Reply, Verdict
+from lmms_rpts.judging.types import JudgeRequest, Reply
 
 # Part of cache keys; increase it whenever a reply may be parsed to a different score.
 PARSER_VERSION = "3"
@@ -30,8 +28,6 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
         return score, said if score is None else None
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
-    if request.steps:
-        return (text, None) if _step_scores(text, len(request.steps)) else (None, wanted)
     if kind.words:
         # A reply in the requested schema; else the whole reply is parsed.
         found = _json_object(text) or {}
@@ -43,30 +39,6 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
     value = None if value == "" else value
     return value, wanted if value is None else None
-
-
-def step_verdicts(verdict: Verdict, count: int) -> list[Verdict]:
-    """The verdict on each of ``count`` steps, from that on their chain."""
-    scores = _step_scores(str(verdict.value), count) or [None] * count
-    error = verdict.error or "the step lies beyond the context of the process reward model"
-    one = replace(verdict, text=None, value=None, error=error)
-    # The tokens are those of the whole chain: only the first has them.
-    ones = [one, *[replace(one, usage=None)] * count]
-    return [
-        each if score is None else replace(each, value=score, error=None)
-        for each, score in zip(ones, scores, strict=False)
-    ]
-
-
-def _step_scores(text: str, count: int) -> list[float | None] | None:
-    """The scores in a reply about a chain, a JSON list; None if it is not one for each step."""
-    found: Any = None
-    with suppress(ValueError, RecursionError):
-        found = json.loads(text)
-    if not isinstance(found, list) or len(found) != count:
-        return None
-    usable = all(each is None or (type(each) in (int, float) and 0 <= each <= 1) for each in found)
-    return [None if each is None else float(each) for each in found] if usable else None
 
 
 def _cut_off(reply: Reply, most: int) -> str:

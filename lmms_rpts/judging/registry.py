@@ -9,12 +9,12 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.settings import Price, Settings, load_settings
-from lmms_rpts.judging.backends import hf, openai, prm
+from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget, shared_cost
 from lmms_rpts.judging.progress import NO_BOARD, Board
@@ -60,10 +60,7 @@ _free = partial(
 # The judges of this package by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
-    "openai-batch": openai.BATCH,
     "hf": hf.BACKEND,
-    "prm": prm.BACKEND,
-    "prm-server": prm.SERVER_BACKEND,
     "lexical": _free(
         usage="lexical",
         purpose="offline word overlap, for testing only; its scores are not comparable",
@@ -85,16 +82,13 @@ BACKENDS: dict[str, Backend] = {
 class ChosenJudge:
     """One judge that passed the checks: its ``backend`` and the part after the colon.
 
-    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known;
-    ``protocol``: the version of that of a process reward model; empty for a judge of single steps.
-    """
+    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known"""
 
     name: str
     backend: Backend
     model: str
     price: Price | None
     sees: bool
-    protocol: str = ""
 
     def open(self, settings: Settings) -> Member:
         """Open the judge as a member of an engine."""
@@ -158,12 +152,9 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         model = name.partition(":")[2]
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
-        recorded, sees = recorded_name(name), backend.sees(model, settings)
-        version = backend.protocol(model, settings) if backend.protocol else ""
-        chosen.append(ChosenJudge(recorded, backend, model, price, sees, version))
+        chosen.append(ChosenJudge(name, backend, model, price, backend.sees(model, settings)))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend.local]
-    chains = [each.name for each in chosen if each.protocol]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
     unable = [
         each.name for each in chosen if not each.backend.probabilities and each.name != NO_JUDGE
@@ -173,11 +164,6 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         fault = f"{judge!r}: {NO_JUDGE!r} cannot be one of several judges"
     elif len(set(names)) < len(names):
         fault = f"{judge!r} names a judge twice; to repeat one, set LMMS_RPTS_JUDGE_SAMPLES"
-    elif chains and len(chosen) > 1:
-        fault = (
-            f"{judge!r}: a process reward model ({chains[0]}) scores a step given all earlier "
-            "steps, so it cannot be one of several judges: use it alone"
-        )
     elif len(local) > 1:
         fault = (
             f"{' and '.join(local)}: one process can hold one hf: judge only; serve the others "
@@ -213,21 +199,10 @@ def backends_of(judge: str) -> list[Backend]:
     return [_backend(name) for name in _names(judge)]
 
 
-def recorded_name(judge: str) -> str:
-    """The name of a judge, or several, in caches and records: the same for all ways to it."""
-    for name, backend in zip(_names(judge), backends_of(judge), strict=True):
-        if backend.same_as:
-            judge = judge.replace(f"{name.partition(':')[0]}:", f"{backend.same_as}:")
-    return judge
-
-
 def prices_of(judge: str | None, settings: Settings) -> tuple[Price, ...]:
-    """The prices of the judges, with the discount of batches; empty if none is set."""
-    found = []
-    for price, backend in zip(cycle(settings.prices), backends_of(judge or NO_JUDGE), strict=False):
-        left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
-        found.append(Price(price.input * left, price.output * left))
-    return tuple(found)
+    """The prices of the judges; empty if none is set."""
+    number = len(backends_of(judge or NO_JUDGE))
+    return tuple(islice(cycle(settings.prices), number if settings.prices else 0))
 
 
 def cost_function() -> Callable[[Usage, str | None], float | None]:

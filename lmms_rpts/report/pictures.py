@@ -12,7 +12,6 @@ from contextlib import nullcontext, suppress
 from pathlib import Path
 from pkgutil import resolve_name
 from threading import Lock
-from types import MappingProxyType
 from typing import NamedTuple
 
 from loguru import logger
@@ -106,14 +105,12 @@ def find_pictures(
     longest_side: int,
     progress: bool = True,
     include_path: Path | None = None,
-    recorded: Mapping[str, Path] = MappingProxyType({}),
 ) -> dict[tuple[str, str], Picture]:
     """The pictures of the images that are found, by task and name.
 
     Args:
         images: folder of the tasks with an image in it; None: each task has its own folder.
         include_path: folder with custom tasks.
-        recorded: where the images were in the runs, by task.
     """
     tasks: dict[str, list[str]] = {}
     for task, name in sorted(wanted):
@@ -123,7 +120,7 @@ def find_pictures(
     for task, names in tasks.items():
         # The demo has its own images.
         is_given = images and task != DEMO_TASK and any(place_of(images, each) for each in names)
-        folder = images if is_given else own.get(task) or images_folder(task, recorded.get(task))
+        folder = images if is_given else own.get(task) or images_folder(task)
         if folder is not None:
             there = {(task, name): place_of(folder, name) for name in names}
             places |= {image: path for image, path in there.items() if path}
@@ -150,19 +147,18 @@ def find_pictures(
 
 
 def own_pictures(
-    views: Iterable[View], images: Path | None, longest: int, recorded: Mapping[str, Path]
+    views: Iterable[View], images: Path | None, longest: int
 ) -> dict[tuple[str, str], Picture]:
     """The pictures from benchmarks' own functions, by the anchor of the instance.
 
     Args:
         images: the folder set by the user; None: the benchmark's own folder.
         longest: longer side, in pixels.
-        recorded: where the images were in the runs, by task.
     """
     found: dict[tuple[str, str], Picture] = {}
     for view in views:
         for entry in (each for each in view.entries if "" in each.images):
-            folder = images or images_folder(entry.task, recorded.get(entry.task))
+            folder = images or images_folder(entry.task)
             try:
                 find = resolve_name(str(view.benchmark.picture))  # type: ignore[union-attr]
                 image = find(entry.instance, folder)

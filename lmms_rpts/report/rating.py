@@ -6,16 +6,15 @@ import hashlib
 import json
 from collections.abc import Mapping
 from pathlib import Path
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from lmms_rpts.analysis.differences import clue_label
 from lmms_rpts.analysis.ratings import RatingSample, rated_steps
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pictures import Picture, find_pictures
+from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
@@ -44,7 +43,6 @@ def write_rating_page(
     include_path: Path | None = None,
     longest_side: int = LONGEST_SIDE,
     progress: bool = True,
-    recorded: Mapping[str, Path] = MappingProxyType({}),
 ) -> WrittenRatingPage:
     """Write the page as one file, without scores, gold answers or the model's name.
 
@@ -55,14 +53,13 @@ def write_rating_page(
         include_path: folder with custom tasks.
         longest_side: maximum length of an image's longer side, in pixels.
         progress: whether long work shows a progress bar.
-        recorded: where the images were in the run, by task.
     """
     wanted = {
         (response.instance.task, name)
         for response in sample.responses
         for name in response.instance.visual_clue
     }
-    gallery = find_pictures(wanted, images, longest_side, progress, include_path, recorded)
+    gallery = find_pictures(wanted, images, longest_side, progress, include_path)
     page = render_rating_page(sample, gallery)
     size = write_page(output, page)
     return WrittenRatingPage(

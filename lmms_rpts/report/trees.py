@@ -10,7 +10,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from lmms_rpts.analysis.differences import clue_label, idle_steps
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
@@ -28,6 +27,7 @@ _MOST_LEAVES, _MOST_DRAWN = 6, 5000
 _LEAST_LEAF = 66
 _CORNERS = {"image": 3, "conclusion": 8}
 _EMPTY = "(empty)"
+_ODD_NUMBER = 1000
 _FIRST, _RESTATES = "first wrong step", "restates"
 
 # Elements are plain text, with every text of a model or of data escaped where it is put in:
@@ -51,6 +51,14 @@ class _Leaf(NamedTuple):
         return max(_LEAST_LEAF, round(width_of(self.label, TEXT, bold=True)) + 2 * PADDING)
 
 
+def clue_label(clue: Clue) -> str:
+    """A clue as shown to users: ``Image 0``."""
+    name = clue.kind.capitalize()
+    if clue.index is None:
+        return name
+    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (number too large)"
+
+
 def figure(value: float | None, digits: int = 2) -> str:
     """A score as text; a score below the threshold of 0.5 is not rounded up to it."""
     if value is None:
@@ -72,7 +80,7 @@ class TreePicture:
         tree: the tree to draw.
         scores: the score of each step, which is its colour; None: no score. Default: no scores.
         error: the first wrong step, and the path from there to the root.
-        idle: the steps that only restate.
+        restating: the steps that only restate.
 
     Attributes:
         width, height: 0 without steps.
@@ -86,13 +94,13 @@ class TreePicture:
         tree: ReasoningTree,
         scores: Sequence[float | None] = (),
         error: FirstError | None = None,
-        idle: Collection[int] = (),
+        restating: Collection[int] = (),
     ) -> None:
         self.steps, self._tree = len(tree.heights), tree
         self._scores = scores or [None] * self.steps
         first = error.step if error else None
         self._flags = [
-            [_FIRST] * (at == first) + [_RESTATES] * (at in idle) for at in range(self.steps)
+            [_FIRST] * (at == first) + [_RESTATES] * (at in restating) for at in range(self.steps)
         ]
         self._texts = [clean(in_line(step.conclusion)) or _EMPTY for step in tree.chain.steps]
         room = NODE - 2 * PADDING
@@ -162,7 +170,8 @@ class TreePicture:
 def draw_response(response: RptsRecord) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
-    return TreePicture(response.tree(), scores, response.first_error, idle_steps(response))
+    restating = response.diagnosis.restating
+    return TreePicture(response.tree(), scores, response.first_error, restating)
 
 
 def gold_tree(instance: RptsInstance) -> ReasoningTree:

@@ -13,7 +13,6 @@ from lmms_rpts.base.files import draft_of
 from lmms_rpts.report.entries import RptsView, View
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
-from lmms_rpts.runs.reading import recorded_images
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks
@@ -96,9 +95,8 @@ def write_report(
     named = {(entry.task, name) for entry in entries for name in entry.images if name}
     gallery: dict[tuple[str, str], Picture] = {}
     if with_images:
-        recorded = recorded_images(runs)
-        gallery = find_pictures(named, images, zoom, progress, include_path, recorded)
-        gallery |= own_pictures(views, images, zoom, recorded)
+        gallery = find_pictures(named, images, zoom, progress, include_path)
+        gallery |= own_pictures(views, images, zoom)
     parts = render(
         views,
         title or _title(kinds),

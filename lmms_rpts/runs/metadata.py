@@ -47,14 +47,6 @@ def metadata_of(results: Results) -> dict[str, str]:
     return found
 
 
-def image_places(results: Results) -> dict[str, str]:
-    """Where the images of a run were, by task."""
-    configs = results.get("configs")
-    known = configs if isinstance(configs, Mapping) else {}
-    found = {task: value_at(config, "metadata", "images") for task, config in known.items()}
-    return {task: place for task, place in found.items() if isinstance(place, str) and place}
-
-
 def mask_settings(settings: object, deep: int = 0) -> str:
     """Settings as ``name=value, ...`` without secrets."""
     if isinstance(settings, Mapping):

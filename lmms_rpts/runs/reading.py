@@ -14,7 +14,7 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.metadata import image_places, value_at
+from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf
@@ -179,17 +179,6 @@ def read_results(samples: Path) -> Mapping[str, Any]:
     if not isinstance(results, dict):
         raise RunError(f"{path} should be a JSON object, not {type(results).__name__}: {remedy}")
     return results
-
-
-def recorded_images(runs: Iterable[AnyRun]) -> dict[str, Path]:
-    """Where the images of runs were, by task; of several places, one that still exists."""
-    files = {results_beside(file): file for run in runs for file in run.files}
-    found: dict[str, Path] = {}
-    for file in files.values():
-        for task, place in image_places(read_results(file)).items():
-            if task not in found or not found[task].is_dir():
-                found[task] = Path(place)
-    return found
 
 
 def model_name(results: Mapping[str, Any]) -> str | None:

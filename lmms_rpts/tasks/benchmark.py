@@ -7,12 +7,12 @@ on first access.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from importlib.metadata import entry_points
+from operator import or_
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -109,11 +109,6 @@ class Benchmark:
         if self.settings is None or "path" not in self.settings.model_fields:
             return ""
         return self.settings.variables("path")[0]
-
-    @property
-    def data_path(self) -> str:
-        """The path of its data, if it is set; else empty."""
-        return str(self.settings.given().get("path", [""])[0]) if self.settings else ""
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
@@ -233,6 +228,13 @@ def record_types() -> list[type[Record]]:
     return [resolve_name(each.record) for each in benchmarks().values() if each.record]
 
 
+def record_schema() -> dict[str, Any]:
+    """The JSON schema of the records of all benchmarks."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(reduce(or_, record_types())).json_schema(mode="serialization")
+
+
 def _classes(places: Iterable[Mapping[str, str]], partial: bool = False) -> dict[str, Any]:
     found = {}
     for names in places:
@@ -277,9 +279,6 @@ def verifier_modules() -> list[str]:
 
 # --- documents, for commands that need no model --------------------------------------------------
 
-_HUB_COPY = re.compile(r"/datasets--([^/]+?)--([^/]+)/snapshots/([^/]+)")
-"""OWNER, NAME and REVISION of a folder in the cache of the Hub."""
-
 
 def scored_tasks() -> dict[str, Benchmark]:
     """The tasks and groups that RPTS scores, with their benchmarks."""
@@ -309,45 +308,16 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
     return {name: expanded(name, documents) for name, documents in found.items()}
 
 
-def images_folder(task: str, recorded: Path | None = None) -> Path | None:
+def images_folder(task: str) -> Path | None:
     """The folder of the images of a task on this machine; None if there is none.
 
-    The setting for the data comes first, then ``recorded``, then the cache of the Hub. Nothing is
-    downloaded.
-
-    Args:
-        task: name of the task.
-        recorded: the place in the results of a run.
+    The setting for the data comes first, then the cache of the Hub. Nothing is downloaded.
     """
     benchmark = scored_tasks().get(task) or _graded(task)
-    if recorded is not None and recorded.is_dir() and not (benchmark and benchmark.data_path):
-        return recorded
     if benchmark is None or benchmark.images is None:
         return None
     folder: Path | None = resolve_name(str(benchmark.images))(task)
     return folder
-
-
-def record_data_folders(configs: Mapping[str, dict[str, Any]]) -> None:
-    """Add to the metadata of tasks where their data and images are, for reports in another shell.
-
-    Args:
-        configs: lmms-eval's configurations of the tasks by name; changed in place.
-    """
-    from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
-
-    for task, config in configs.items():
-        images = images_folder(task) if task != DEMO_TASK else None
-        known = config.get("metadata") or {}
-        if images is None or "images" in known:
-            continue
-        places = {"images": str(images.absolute())}
-        benchmark, hub = benchmark_of(task), _HUB_COPY.search(images.as_posix())
-        if hub:
-            places["data"] = f"{hub[1]}/{hub[2]}@{hub[3]}"
-        elif benchmark and benchmark.data_path:
-            places["data"] = str(Path(benchmark.data_path).expanduser().absolute())
-        config["metadata"] = {**known, **places}
 
 
 def _graded(task: str) -> Benchmark | None:

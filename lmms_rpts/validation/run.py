@@ -26,7 +26,6 @@ from lmms_rpts.judging import (
     backends_of,
     find_judges,
     open_engine,
-    recorded_name,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import expected_output, guess_input_tokens
@@ -116,7 +115,7 @@ class Plan:
         """
         # Not by their keys, for which all images would have to be decoded.
         asked = {
-            (str(request.messages), request.evidence, request.steps, request.images): request
+            (str(request.messages), request.evidence, request.images): request
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
@@ -261,7 +260,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
         format="lmms-rpts-validity",
-        judge=recorded_name(plan.judge),
+        judge=plan.judge,
         judge_samples=settings.judge_samples,
         jury=settings.jury,
         scoring=settings.scoring,

@@ -1,7 +1,4 @@
-"""The grading corpus, and the outcome of a row by the grader of its benchmark.
-
-``python -m tests.grading.corpus`` writes the outcomes that ``test_corpus`` expects.
-"""
+"""The grading corpus, and the outcome of a row by the grader of its benchmark."""
 
 from __future__ import annotations
 
@@ -16,21 +13,12 @@ from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
 Row = dict[str, Any]
-GRADERS = {"answers": "own", "issue": "own", "agree": "agree", "rome": "rome", "reform": "reform"}
-DECIDED = ("correct", "incorrect")
-OUTCOMES = Path(__file__).with_name("outcomes.txt")
-"""The first letter of the outcome of each row, in lines of 100."""
 
 
 @cache
 def corpus() -> tuple[Row, ...]:
     text = Path(__file__).with_name("corpus.jsonl").read_text(encoding="utf-8")
     return tuple(json.loads(line) for line in text.splitlines())
-
-
-def table_of(row: Row) -> str:
-    """The former table of a row, and its grader."""
-    return str(row["origin"].split()[0].split("/")[0])
 
 
 def outcome(row: Row) -> str:
@@ -58,13 +46,3 @@ def outcome(row: Row) -> str:
         return grade(response, gold, kind=kind, options=options, tolerance=tolerance).outcome
     stances = [grade(response, each, kind="agree").outcome for each in ("agree", "disagree")]
     return max(stances, key=("incorrect", "undecided", "correct").index)
-
-
-def letters() -> str:
-    """The outcomes of all rows, as in ``OUTCOMES``."""
-    found = "".join(outcome(row)[0] for row in corpus())
-    return "".join(found[at : at + 100] + "\n" for at in range(0, len(found), 100))
-
-
-if __name__ == "__main__":
-    OUTCOMES.write_text(letters(), encoding="utf-8")

@@ -20,8 +20,7 @@ from tests.support.tables import table
 
 benchmarks()  # registers their kinds of requests
 PROMPTS = Prompts()
-# A chain for a process reward model has no prompt.
-FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items() if kind.fields}
+FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items()}
 
 LANGUAGES = ("en", "zh")
 EVERY = [(name, language) for name in FIELDS for language in LANGUAGES]

@@ -31,7 +31,6 @@ from tests.support.browser import (
 from tests.support.instances import make_doc, write_folder
 from tests.support.ratings import data_in, file_with, item_with
 from tests.support.runs import make_record, write_run
-from tests.support.saved_runs import SAVED
 
 SECRETS = {
     "gold reasoning": "GOLD-FACT",
@@ -107,10 +106,10 @@ def load_over(page: Any, file: Path, answer: Callable[[Any], None]) -> None:
         page.locator("#file").set_input_files(file)
 
 
-def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
+def test_from_a_run_to_labels(browser: Any, tmp_path: Path, saved: Path) -> None:
     """A saved run, its page, two raters, their agreement, and the labelled chains."""
     page_file = tmp_path / "rate.html"
-    command = ["rate", str(SAVED / "lucky"), "-o", str(page_file), "--steps", "8"]
+    command = ["rate", str(saved / "lucky"), "-o", str(page_file), "--steps", "8"]
     assert CliRunner().invoke(app, command).exit_code == 0
     ann = _rated_by(browser, page_file, "Ann Lee", "1 5 3 2 4 s 5 5", tmp_path)
     bob = _rated_by(browser, page_file, "Bob", "1 4 3 2 5 5 s 1", tmp_path)
@@ -118,7 +117,7 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path) -> None:
     ratings = json.loads(ann.read_text("utf-8"))
     assert [each["score"] for each in ratings["items"]] == [0, 1, 0.5, 0.25, 0.75, None, 1, 1]
     told = CliRunner().invoke(
-        app, ["agreement", str(SAVED / "lucky"), str(ann), str(bob)], env={"COLUMNS": "200"}
+        app, ["agreement", str(saved / "lucky"), str(ann), str(bob)], env={"COLUMNS": "200"}
     )
     assert told.exit_code == 0, told.output
     assert "Agreement between the 2 raters on 6 shared steps" in told.output

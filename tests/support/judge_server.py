@@ -25,7 +25,6 @@ from tests.support.waiting import LONGEST, wait_until
 
 Body = dict[str, Any]
 PATH = "/v1/chat/completions"
-PATHS = (PATH, "/pooling")  # the second is that of vLLM for reward models
 
 
 @dataclass(frozen=True)
@@ -292,7 +291,7 @@ class JudgeServer:
         try:
             said = (
                 self.answer(body)
-                if path.endswith(PATHS)
+                if path.endswith(PATH)
                 else ServerReply("no such path", status=404)
             )
             reply = ServerReply(said) if isinstance(said, str) else said

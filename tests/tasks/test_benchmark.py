@@ -86,7 +86,7 @@ def test_whatever_a_benchmark_names_is_there() -> None:
 def test_templates_of_all_kinds_are_there_in_both_languages() -> None:
     benchmarks()
     for kind in request_kinds().values():
-        for language in ("en", "zh") if kind.most_tokens else ():  # a reward model reads no prompt
+        for language in ("en", "zh"):
             for name in (kind.name, f"{kind.name}_again"):
                 assert (kind.templates / language / f"{name}.jinja").is_file()
 

@@ -26,7 +26,6 @@ from tests.analysis.test_sweeping import judged
 from tests.support.instances import make_doc
 from tests.support.reference import reference
 from tests.support.runs import make_record, write_run
-from tests.support.saved_runs import SAVED
 from tests.support.tables import table
 
 EVERY = ("rpts", "rome", "cmmath", "reform")
@@ -132,15 +131,17 @@ def test_every_row_says_how_it_was_measured(name: str) -> None:
                 assert 0 <= (figure.value or 0) <= 1
 
 
-@table("name, saved", ("rpts", "careful"), ("rome", "rome"), ("cmmath", "cmmath"))
-def test_all_formats_mark_them_and_own_figures_stay(tmp_path: Path, name: str, saved: str) -> None:
+@table("name, run_name", ("rpts", "careful"), ("rome", "rome"), ("cmmath", "cmmath"))
+def test_all_formats_mark_them_and_own_figures_stay(
+    tmp_path: Path, saved: Path, name: str, run_name: str
+) -> None:
     def run(*options: str) -> dict[str, str]:
         files = [
             tmp_path / f"out{len(options)}.{suffix}" for suffix in ("csv", "json", "md", "tex")
         ]
         asked = [part for file in files for part in ("-o", str(file))]
         done = CliRunner().invoke(
-            app, ["summarize", str(SAVED / saved), *options, *asked], env={"COLUMNS": "200"}
+            app, ["summarize", str(saved / run_name), *options, *asked], env={"COLUMNS": "200"}
         )
         assert done.exit_code == 0, done.output
         return {file.suffix: file.read_text("utf-8") for file in files} | {"": done.output}
@@ -160,7 +161,7 @@ def test_all_formats_mark_them_and_own_figures_stay(tmp_path: Path, name: str, s
     published = plain.pop("published")
     assert all(row["published"] and row["protocol"] for row in published["rows"])
     assert all(NOT_MEASURED in each or "have no row" in each for each in published["notes"])
-    is_demo = saved in ("careful", "lucky")
+    is_demo = run_name in ("careful", "lucky")
     assert ("have no row" in published["notes"][-1]) == is_demo
     assert plain == json.loads(without[".json"])
     (tmp_path / "both.csv").write_text(shown[".csv"], "utf-8")
@@ -271,17 +272,18 @@ def test_a_file_of_another_package(tmp_path: Path) -> None:
     assert set_beside(replace(benchmarks()["rome"], folder=tmp_path / "none"), []) is None
 
 
-def test_summarize_refuses_a_benchmark_without_them(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_summarize_refuses_a_benchmark_without_them(
+    saved: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr("lmms_rpts.tasks.published.FILE", "none.yml")
-    done = CliRunner().invoke(app, ["summarize", str(SAVED / "rome"), "--published"])
+    done = CliRunner().invoke(app, ["summarize", str(saved / "rome"), "--published"])
     assert done.exit_code == 1
     assert "ROME does not support --published" in done.output
 
 
-def test_report_has_a_marked_block(tmp_path: Path) -> None:
-    """Without the option there is none: see the goldens."""
+def test_report_has_a_marked_block(tmp_path: Path, saved: Path) -> None:
     file = tmp_path / "report.html"
-    paths = [str(SAVED / name) for name in ("careful", "rome")]
+    paths = [str(saved / name) for name in ("careful", "rome")]
     options = ["--no-images", "--published", "-o", str(file)]
     done = CliRunner().invoke(app, ["report", *paths, *options])
     assert done.exit_code == 0, done.output

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -15,7 +12,6 @@ from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
     Budget,
-    FatalJudgeError,
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
@@ -25,13 +21,9 @@ from lmms_rpts.judging import (
     find_judges,
     open_budget,
 )
-from lmms_rpts.judging.backends.batch import BatchServer
-from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.parsers import step_verdicts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
-from lmms_rpts.judging.request_kinds import CHAIN
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
@@ -99,29 +91,15 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
-        if not check and each.backend.same_as:  # a batch would take hours
-            checks.append(_check_batches(each, settings))
-            each = replace(each, backend=BACKENDS[each.backend.same_as])
         checks += [check] if check else _ask_servers(each, settings, prompts, notify)
     return checks
-
-
-def _check_batches(chosen: ChosenJudge, settings: Settings) -> Check:
-    """Whether the server takes batches."""
-    name = f"judge {chosen.name}: batches"
-    server = BatchServer(settings, BatchStore(settings.cache or Path()))
-    try:
-        asyncio.run(server.check())
-    except FatalJudgeError as error:
-        return problem(name, error, "write files: lmms-rpts score --requests FILE.jsonl")
-    return Check(name, "ok", "the server has the endpoints for files and batches")
 
 
 def _ask_servers(
     chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
     """Ask the judge; if it has several servers, each of them."""
-    serving = chosen.name.partition(":")[0] in ("openai", "prm-server")
+    serving = chosen.name.startswith("openai:")
     if not serving or len(settings.openai_urls) < 2:
         return _ask(chosen, settings, prompts, notify)
     checks = []
@@ -177,17 +155,10 @@ def _ask(
             prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
             for each in (SEEN, UNSEEN)
         ]
-    if chosen.protocol:
-        questions = [
-            JudgeRequest(CHAIN, (), each.evidence, images=each.images, steps=(each.claim,))
-            for each in questions
-        ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     notify(f"Waiting for {len(questions)} replies of {chosen.name}{at}{most} ...")
     member, started = chosen.open(settings), time.monotonic()
     verdicts = _verdicts(member, questions, budget, limit)
-    if chosen.protocol:
-        verdicts = [step_verdicts(each, 1)[0] for each in verdicts]
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
     served = getattr(member.judge, "served_model", None)

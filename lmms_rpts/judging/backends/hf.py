@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from concurrent.futures import Future, InvalidStateError
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
@@ -62,26 +62,14 @@ class HFJudge:
         name: name on the Hub, or a folder.
         batch_size: maximum number of requests per batch; reduced when memory runs out.
         device: such as ``cuda:1`` or ``cpu``; None: all GPUs, else the CPU.
-        load: loads the model, given its name and keywords of ``from_pretrained``; None: a chat
-            model.
-        more: what else replies depend on, for the cache key.
     """
 
-    def __init__(
-        self,
-        name: str,
-        *,
-        batch_size: int = 32,
-        device: str | None = None,
-        load: Loader | None = None,
-        more: Mapping[str, object] | None = None,
-    ) -> None:
+    def __init__(self, name: str, *, batch_size: int = 32, device: str | None = None) -> None:
         if batch_size < 1:
             raise ValueError(f"batch_size must be at least 1, got {batch_size}")
         self._name, self._size, self._device = name.strip(), batch_size, device
-        self._load, self._more = load or _load_chat, more or {}
         self._lock = threading.Lock()
-        self._waiting: list[Ask] = []
+        self._waiting: list[_Ask] = []
         self._busy = self._closed = False
 
     @property
@@ -92,12 +80,11 @@ class HFJudge:
             "model": self._name,
             "revision": _revision(self._name),
             "dtype": "float32" if best_device(self._device) == "cpu" else "auto",
-            **self._more,
         }
 
     async def ask(self, request: JudgeRequest) -> Reply:
         """Ask the model; a request is refused if it is too long, for example."""
-        ask = Ask(request)
+        ask = _Ask(request)
         with self._lock:
             if self._closed:
                 raise RefusedError("the judge is closed: open another one")
@@ -123,17 +110,17 @@ class HFJudge:
         time.sleep(_BATCH_WAIT)
         while self._still_waiting():
             try:
-                with _loaded(self._name, self._device, self._load) as model:
+                with _loaded(self._name, self._device) as model:
                     # All waiting requests are answered before another judge may load its model.
                     while waiting := self._still_waiting():
                         model.answer(waiting, self._size)
                     return
             except Exception as error:  # the boundary: no request may wait forever
-                reason = one_line(error)
+                reason = _one_line(error)
             for ask in self._still_waiting():
                 ask.settle(FatalJudgeError(reason))
 
-    def _still_waiting(self) -> list[Ask]:
+    def _still_waiting(self) -> list[_Ask]:
         """The waiting requests, including running ones, so that closing can fail them."""
         with self._lock:
             self._waiting = [ask for ask in self._waiting if not ask.future.done()]
@@ -142,7 +129,7 @@ class HFJudge:
 
 
 @dataclass(eq=False, slots=True)
-class Ask:
+class _Ask:
     """A request; its prompt, the tokens of the prompt and the token limit of its reply.
 
     ``alone``: whether a batch with it failed.
@@ -176,7 +163,7 @@ class LoadedJudge(ChatModel):
         self.most = 2**30
         self._thinks = any(mark in str(chat.template).lower() for mark in _THINKS)
 
-    def answer(self, waiting: Sequence[Ask], size: int) -> None:
+    def answer(self, waiting: Sequence[_Ask], size: int) -> None:
         """Answer one batch of the waiting requests; some may go on waiting."""
         for ask in waiting:
             if ask.prompt is None:
@@ -193,7 +180,7 @@ class LoadedJudge(ChatModel):
                 ask.settle(reply)
             return
         except Exception as error:  # one failing request must not fail the others
-            memory, reason = _is_memory(error), one_line(error)
+            memory, reason = _is_memory(error), _one_line(error)
         # The traceback is released only here, and with it the GPU memory that it references.
         if memory:
             _free()
@@ -206,7 +193,7 @@ class LoadedJudge(ChatModel):
         for ask in batch:
             ask.alone = not memory
 
-    def prepare(self, ask: Ask) -> None:
+    def prepare(self, ask: _Ask) -> None:
         """Fill in the prompt of a request; raises RefusedError."""
         if ask.request.images and not self.chat.sees:
             raise RefusedError("the judge's model does not support images")
@@ -217,7 +204,7 @@ class LoadedJudge(ChatModel):
             ask.ids = self.chat.ids(ask.prompt)
         except Exception as error:  # templates, processors and images raise any exception
             raise RefusedError(
-                f"the judge's model does not take the request: {one_line(error)}"
+                f"the judge's model does not take the request: {_one_line(error)}"
             ) from None
         room = self.context - len(ask.ids)
         if room < 1:
@@ -228,7 +215,7 @@ class LoadedJudge(ChatModel):
         thinks = self._thinks and ask.request.scoring == "text"
         ask.limit = min(room, ask.request.most_tokens + (_THINKING if thinks else 0))
 
-    def replies(self, asks: Sequence[Ask]) -> list[Reply]:
+    def replies(self, asks: Sequence[_Ask]) -> list[Reply]:
         """The replies to a batch; raises any error of the model."""
         inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
         if asks[0].request.scoring == "text":
@@ -238,7 +225,7 @@ class LoadedJudge(ChatModel):
             for ask, top in zip(asks, self.next_tokens(inputs, TOP), strict=True)
         ]
 
-    def _generated(self, asks: Sequence[Ask], inputs: Any) -> list[Reply]:
+    def _generated(self, asks: Sequence[_Ask], inputs: Any) -> list[Reply]:
         import torch
 
         width = inputs["input_ids"].shape[1]
@@ -253,7 +240,7 @@ class LoadedJudge(ChatModel):
         )
         return [self._reply(ask, row) for ask, row in zip(asks, rows, strict=True)]
 
-    def _reply(self, ask: Ask, row: list[int]) -> Reply:
+    def _reply(self, ask: _Ask, row: list[int]) -> Reply:
         row = row[: ask.limit]
         ended = bool(row) and row[-1] in self.ends
         text = self.chat.tokenizer.decode(row[:-1] if ended else row, skip_special_tokens=True)
@@ -278,7 +265,7 @@ def _turns(request: JudgeRequest) -> list[Turn]:
     return turns
 
 
-def _batch(ready: Sequence[Ask], size: int, context: int) -> list[Ask]:
+def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
     """Choose a batch: the request that waited longest, and those most similar to it.
 
     Similar means first the same limit, so that none waits for a longer reply, then a similar
@@ -304,45 +291,40 @@ def _batch(ready: Sequence[Ask], size: int, context: int) -> list[Ask]:
     return chosen
 
 
-Loader = Callable[..., LoadedJudge]
-
 _ONE_AT_A_TIME = threading.Lock()
 # The model used last.
-_LOADED: dict[tuple[str, str | None, Loader], LoadedJudge] = {}
+_LOADED: dict[tuple[str, str | None], LoadedJudge] = {}
 
 
 @contextmanager
-def _loaded(name: str, device: str | None, load: Loader) -> Iterator[LoadedJudge]:
+def _loaded(name: str, device: str | None) -> Iterator[LoadedJudge]:
     """A model, loaded if necessary, for one thread at a time."""
     with _ONE_AT_A_TIME:
-        if (name, device, load) not in _LOADED:
+        if (name, device) not in _LOADED:
             if _LOADED:
                 _LOADED.clear()
                 _free()
-            _LOADED[name, device, load] = _load(name, device, load)
-        yield _LOADED[name, device, load]
+            _LOADED[name, device] = _load(name, device)
+        yield _LOADED[name, device]
 
 
-def _load_chat(name: str, **options: Any) -> LoadedJudge:
+def _load(name: str, device: str | None) -> LoadedJudge:
     import transformers
 
-    kind = getattr(transformers, classes_of(config_of(name))[0])
-    return LoadedJudge(kind.from_pretrained(model_path(name), **options), _chat(name))
-
-
-def _load(name: str, device: str | None, load: Loader) -> LoadedJudge:
     target = best_device(device)
     logger.info(f"Loading the judge's model {name} onto {target}")
     try:
-        return load(
-            name,
+        kind = getattr(transformers, _classes_of(_config_of(name))[0])
+        model = kind.from_pretrained(
+            _model_path(name),
             trust_remote_code=False,
             dtype="float32" if target == "cpu" else "auto",
             # Directly to the GPU; to all of them if one is too small.
             device_map="auto" if device is None and target == "cuda" else {"": target},
         )
+        return LoadedJudge(model, _chat(name))
     except Exception as error:
-        reason, memory = one_line(error), _is_memory(error)
+        reason, memory = _one_line(error), _is_memory(error)
     _free()
     hint = _SMALLER if memory else "check that its files are complete and transformers supports it"
     raise FatalJudgeError(
@@ -350,48 +332,47 @@ def _load(name: str, device: str | None, load: Loader) -> LoadedJudge:
     )
 
 
-def check_hf(name: str, chat: Callable[[str], object] | None = None) -> str | None:
+def check_hf(name: str) -> str | None:
     """Why ``name`` cannot be a judge, and what to do; None if it can.
 
-    Loads the config, the tokenizer and the processor, no weights: by ``chat``, which raises
-    UnusableError; None: as for a chat model.
+    Loads the config, the tokenizer and the processor, no weights.
     """
     name = name.strip()
     if not name:
         return "add a model, such as hf:Qwen/Qwen2.5-7B-Instruct, or a folder"
-    if name.startswith((".", "/", "~")) and not Path(model_path(name)).is_dir():
-        return f"no such folder: {model_path(name)!r}"
+    if name.startswith((".", "/", "~")) and not Path(_model_path(name)).is_dir():
+        return f"no such folder: {_model_path(name)!r}"
     try:
-        (chat or _chat)(name)
+        _chat(name)
     except UnusableError as error:
-        return str(error) if chat else f"{error}: choose an instruction-tuned model"
+        return f"{error}: choose an instruction-tuned model"
     except Exception as error:  # any error of a broken file or of the network
         hint = "check the name, the connection to the Hub and your access to the model"
         if "trust_remote_code" in str(error):
             return f"{name!r} needs custom code, which lmms-rpts never runs: choose another model"
-        return f"the config or tokenizer of {name!r} cannot be loaded ({one_line(error)}): {hint}"
+        return f"the config or tokenizer of {name!r} cannot be loaded ({_one_line(error)}): {hint}"
     return None
 
 
 @lru_cache(maxsize=4)
 def _chat(name: str) -> Chat:
     """The prompts of a model; no weights."""
-    config = config_of(name)
-    sees = _SEEING in classes_of(config) and not is_encoder_decoder(config)
-    chat = load_chat(model_path(name), guarded=True, sees=sees, trust_remote_code=False)
+    config = _config_of(name)
+    sees = _SEEING in _classes_of(config) and not is_encoder_decoder(config)
+    chat = load_chat(_model_path(name), guarded=True, sees=sees, trust_remote_code=False)
     if chat.template is None:
         raise UnusableError("it has no chat template")
     return chat
 
 
 @lru_cache(maxsize=4)
-def config_of(name: str) -> Any:
+def _config_of(name: str) -> Any:
     from transformers import AutoConfig
 
-    return AutoConfig.from_pretrained(model_path(name), trust_remote_code=False)
+    return AutoConfig.from_pretrained(_model_path(name), trust_remote_code=False)
 
 
-def classes_of(config: Any) -> list[str]:
+def _classes_of(config: Any) -> list[str]:
     """The classes of transformers that load such a model with its head; raises UnusableError."""
     from transformers.models.auto import modeling_auto
 
@@ -407,16 +388,16 @@ def classes_of(config: Any) -> list[str]:
 
 def _revision(name: str) -> str | None:
     """The version of the weights: the commit on the Hub, or a fingerprint of a folder's files."""
-    folder = Path(model_path(name))
+    folder = Path(_model_path(name))
     if folder.is_dir():
         files = [(file.name, file.stat()) for file in folder.iterdir() if file.suffix in _PARTS]
         return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in files))
     with suppress(Exception):  # check_hf reports errors
-        return str(config_of(name)._commit_hash or "") or None
+        return str(_config_of(name)._commit_hash or "") or None
     return None
 
 
-def one_line(error: Exception) -> str:
+def _one_line(error: Exception) -> str:
     """An exception on one line; without its type if it is one of this package."""
     if isinstance(error, FatalJudgeError | UnusableError):
         return str(error)
@@ -436,12 +417,12 @@ def _free() -> None:
     clear_device_cache(garbage_collection=True)
 
 
-def model_path(name: str) -> str:
+def _model_path(name: str) -> str:
     """The path of a local model, or its name on the Hub."""
     return str(Path(name).expanduser()) if name.startswith("~") else name
 
 
-def placed(settings: Settings) -> dict[str, Any]:
+def _placed(settings: Settings) -> dict[str, Any]:
     """The batch size and the device of a judge, as arguments of ``HFJudge``."""
     device = None  # a single process uses all GPUs
     if settings.processes > 1:
@@ -456,7 +437,7 @@ BACKEND = Backend(
     usage="hf:NAME_OR_PATH",
     purpose="a chat model run by transformers, in this process: no key, no server",
     check=lambda model, settings: check_hf(model),
-    open=lambda model, settings: HFJudge(model, **placed(settings)),
+    open=lambda model, settings: HFJudge(model, **_placed(settings)),
     sees=lambda model, settings: _chat(model.strip()).sees,
     samples=False,
     local=True,

@@ -47,7 +47,9 @@ class CmmathSettings(Table):
 
     TABLE: ClassVar[str] = "cmmath"
     path: Place | None = setting(None, "folder or file of CMMaTH", True)
-    captions: Place | None = setting(None, "captions of the images: a JSONL file", True)
+    captions: Place | None = setting(
+        None, "captions of the images: a JSONL file with `id` and `caption`", True
+    )
     grader: CmmathGrader = setting(
         "rule", "`both`: a judge grades what rules leave undecided", True
     )

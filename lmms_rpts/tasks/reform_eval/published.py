@@ -1,4 +1,4 @@
-"""Graders, samples and prompts of ReForm-Eval exactly by the published rules.
+"""Graders and metrics of ReForm-Eval exactly by the published rules.
 
 Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced;
 ``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
@@ -20,6 +20,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
 
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
+METEOR = "meteor"
 
 Captions = Sequence[tuple[str, Sequence[str]]]
 """Captions by a model, each with its references."""
@@ -47,6 +48,25 @@ def raw_scores(captions: Captions) -> dict[str, float]:
     return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
 
 
+def meteor_score(captions: Captions) -> float:
+    """METEOR 1.5 of a set with white space collapsed; NaN without captions, or if Java fails.
+
+    A line break or a separator in a text would put the lines that the program reads out of step.
+    """
+    if not captions or shutil.which("java") is None:
+        return math.nan
+    from pycocoevalcap.meteor.meteor import Meteor
+
+    references = {at: list(map(_one_line, each)) for at, (_, each) in enumerate(captions)}
+    predictions = {at: [_one_line(text)] for at, (text, _) in enumerate(captions)}
+    scorer = Meteor()
+    try:
+        return float(scorer.compute_score(references, predictions)[0])
+    except (OSError, ValueError):
+        scorer.lock.release()  # still held after an error, and its destructor waits for it
+        return math.nan
+
+
 def rouge_l(prediction: str, references: Sequence[str]) -> float:
     """ROUGE-L of one unchanged caption, from 0 to 1; 0 if no reference has words."""
     there = [each for each in references if each.split()]
@@ -55,6 +75,10 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     from pycocoevalcap.rouge.rouge import Rouge
 
     return float(Rouge().calc_score([prediction], there))
+
+
+def _one_line(text: str) -> str:
+    return " ".join(storable(text).replace("|||", " ").split())
 
 
 # The index for a likelihood prediction that is not an integer; it is never right.
@@ -234,7 +258,7 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
     Args:
         results: rows with ``prediction`` and ``references``, a list of strings. Rows without
             references are left out; a prediction that is not a string counts as empty.
-        meteor: whether to compute METEOR; it starts Java, which takes at least 10 s.
+        meteor: whether to compute METEOR, which starts Java: some seconds.
 
     Returns:
         ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
@@ -246,20 +270,7 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
         there = references if isinstance(references, list | tuple) else [references]
         if texts := [each for each in there if isinstance(each, str)]:
             pairs.append((prediction if isinstance(prediction, str) else "", texts))
-    scores = raw_scores(pairs)
-    if meteor:
-        scores["meteor"] = _meteor(pairs) if pairs and shutil.which("java") else math.nan
-    return scores
-
-
-def _meteor(captions: Captions) -> float:
-    from pycocoevalcap.meteor.meteor import Meteor
-
-    lines = [[" ".join(storable(each).split()) for each in (said, *own)] for said, own in captions]
-    references = {index: own for index, (_, *own) in enumerate(lines)}
-    predictions = {index: [said] for index, (said, *_) in enumerate(lines)}
-    score, _ = Meteor().compute_score(references, predictions)
-    return float(score)
+    return raw_scores(pairs) | ({METEOR: meteor_score(pairs)} if meteor else {})
 
 
 def _text(value: Any) -> str | None:

@@ -13,7 +13,7 @@ from loguru import logger
 
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
 from lmms_rpts.tasks.aggregation import Mean, Value, document_metrics, mean, read_records
-from lmms_rpts.tasks.reform_eval.published import instability, raw_scores
+from lmms_rpts.tasks.reform_eval.published import METEOR, instability, meteor_score, raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 
 
@@ -90,7 +90,7 @@ def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> f
 
 
 # The headings of the metrics of a whole set of captions.
-_OF_SET = {"cider": "CIDEr", "bleu_4": "BLEU-4"}
+_OF_SET = {"cider": "CIDEr", "bleu_4": "BLEU-4", METEOR: "METEOR"}
 
 # The metrics of the duplicates of a sample, and of the rounds of a dialogue: heading and meaning.
 DUPLICATES: Mapping[str, tuple[str, str]] = {
@@ -179,5 +179,9 @@ def group_metrics(captions: bool) -> Sequence[str]:
 def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, float]:
     scores = raw_scores(rows)
     if math.isnan(scores["cider"]):
-        logger.warning("Some caption metrics are missing: no caption has a reference with words")
+        logger.warning("Caption metrics are missing: no caption has a reference with words")
+        return scores | {METEOR: math.nan}
+    scores[METEOR] = meteor_score(rows)
+    if math.isnan(scores[METEOR]):
+        logger.warning("METEOR is missing: it needs Java, which is not installed or failed")
     return scores

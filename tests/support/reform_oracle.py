@@ -1,4 +1,4 @@
-"""Samples and prompts of ReForm-Eval as its own loaders and processors make them."""
+"""Samples and prompts of ReForm-Eval as the published loader presents them, by our own forms."""
 
 from __future__ import annotations
 
