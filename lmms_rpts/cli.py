@@ -11,7 +11,6 @@ import typer
 
 from lmms_rpts import __version__
 from lmms_rpts.base.terminal import plain_log
-from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
 from lmms_rpts.commands.common import Config, complain, paragraphs, with_settings
 from lmms_rpts.commands.compare import compare
@@ -22,12 +21,9 @@ from lmms_rpts.commands.init import init
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
-from lmms_rpts.commands.shards import shards
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
-from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
-from lmms_rpts.commands.view import view
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -39,15 +35,14 @@ app = typer.Typer(
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
 for panel, commands in {
-    _PREPARE: (init, doctor, estimate, shards),
-    _LOOK: (view, report, tree, summarize, compare, sweep, export),
+    _PREPARE: (init, doctor, estimate),
+    _LOOK: (report, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:
         # The doctor lists a misspelt setting among the other problems.
         checked = with_settings(command, refuse=command is not doctor)
         app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(checked)
-app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
 
 def _show_version(wanted: bool) -> None:

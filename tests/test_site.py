@@ -70,7 +70,6 @@ def test_no_page_fetches_anything(site: Path) -> None:
     ("reference/analysis.html", 'id="lmms_rpts.analysis.compare_runs"'),
     ("reference/stats.html", 'id="lmms_rpts.stats.intervals.estimate_mean"'),
     ("scale.html", "scontrol"),
-    ("reference/commands.html", "lmms-rpts cache clear"),
     ("reference/commands.html", "--focus-height"),
     ("reference/commands.html", "LMMS_RPTS_MAX_JUDGE_TOKENS"),
     ("reference/commands.html", "a whole number from 1 to 1000"),  # a setting of ReForm-Eval

@@ -22,7 +22,6 @@ from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-from lmms_rpts.runs.rating_file import Comment, digest_of, read_comments
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
@@ -176,27 +175,6 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
         for row in _of_steps(run, each, cost)
     ]
     return typed(rows, STEP_TYPES)
-
-
-def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Path]) -> None:
-    """Add the columns ``tags`` and ``comment`` of responses, or of steps if these are the rows.
-
-    Tags of several readers are joined; each comment is a line that begins with its reader.
-    """
-    import pandas as pd
-
-    digests = {run.label: digest_of(run) for run in runs}
-    found: dict[Any, list[Comment]] = {}
-    for each in read_comments(files, runs):
-        found.setdefault(each.key[:5], []).append(each)
-    named = frame["run"].map(digests)
-    steps = frame["step"] if "step" in frame else [None] * len(frame)
-    places = zip(named, *(frame[name] for name in ("task", "doc_id", "repeat")), steps, strict=True)
-    said = [found.get(place, []) for place in places]
-    tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
-    comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]
-    for name, cells in (("tags", tags), ("comment", comments)):
-        frame[name] = pd.Series([cell or None for cell in cells], frame.index, "string")
 
 
 def _by_benchmark(runs: Runs) -> list[tuple[Grading, Sequence[AnyRun]]]:

@@ -235,8 +235,6 @@ class Settings(Table):
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
-    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
-    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
@@ -249,14 +247,13 @@ class Settings(Table):
     source: Source = setting("answer", "scored reasoning: visible answer or thinking", True)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
     relations: Place | None = setting(
-        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+        None, "labels of relations: a table, or a folder of tables", True
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what
     # resumes it
     grades: Place | None = environment(None, "")
-    requests: Place | None = environment(None, "")
     status: Place | None = environment(None, "")
     command: str | None = environment(None, "")
     openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)

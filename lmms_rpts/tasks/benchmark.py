@@ -45,7 +45,6 @@ class Benchmark:
     Attributes:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
-        licence: of its texts, as the Hub names it (``cc-by-4.0``); empty if it is not known.
         folder: the folder of its task files, for lmms-eval's index.
         built: its tasks and groups without a file, a mapping from each name to a function that
             builds its configuration; called with ``full=False`` it returns only what is known
@@ -78,7 +77,6 @@ class Benchmark:
     name: str
     title: str
     folder: Path
-    licence: str = ""
     built: str | None = None
     settings: type[Table] | None = None
     checks: str | None = None

@@ -21,8 +21,6 @@ from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,
@@ -33,7 +31,6 @@ from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
-from lmms_rpts.tasks.sheets import end_of
 
 
 def _canonical(value: object) -> str:
@@ -265,23 +262,6 @@ GRADING = Grading(
         "±": "sample standard deviation over rounds",
     },
     sentence=_sentence,
-    lists={
-        "disagreements": Listing(
-            what="answers on which graders disagree",
-            wanted=lambda record: record.disputed_by(record.grades.strict, record.llm),
-            values=(
-                Listed("subtask", "instance.subtask"),
-                Listed("id", "instance.id", "question"),
-                Listed("repeat", "repeat"),
-                Listed("evaluator", "instance.evaluator", "evaluator"),
-                Listed("reference", "instance.reference", "reference"),
-                Listed("answer", "answer", "answer", end_of),
-                Listed("rule", "grades.rule", "rule"),
-                Listed("strict", "grades.strict", "strict"),
-                Listed("llm", "llm", "LLM"),
-            ),
-            texts=5,
-        )
-    },
+    flags={"disagreements": lambda record: record.disputed_by(record.grades.strict, record.llm)},
     display=Display(question=_question, answer=_answer),
 )
