@@ -114,7 +114,7 @@ def test_a_run_is_repeated_from_its_results(joined: Run, tmp_path: Path) -> None
     assert "Settings, prompts, responses and data are those of that run" in again.output
     assert records(again.folder) == records(joined.folder)
     (file,) = joined.folder.glob("*_results.json")
-    options = ("--judge", "none", "--scoring", "yes", "--name", "other")
+    options = ("--judge", "none", "--name", "other")
     changed = score(tmp_path / "changed", joined.folder, "--like", file, *options, env=other)
     rows = re.findall(r"^(\S.*?)  +(\S.*?)  +(\S.*?)$", changed.output, re.M)
     assert rows[:3] == [
@@ -122,7 +122,6 @@ def test_a_run_is_repeated_from_its_results(joined: Run, tmp_path: Path) -> None
         ("model of the responses", "my_vlm", "other"),
         ("judge", "lexical", "none"),
     ]
-    assert ("scoring", "text", "yes") in rows
 
 
 # --- without a judge or lmms-eval ----------------------------------------------------------------

@@ -10,7 +10,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
 import pytest
 from PIL import Image
 from typer.testing import CliRunner, Result
@@ -21,7 +20,7 @@ from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging.images import encode_image
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
-from lmms_rpts.runs.validity import Judging, ValidatedSet, read_validity_file
+from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
 from lmms_rpts.validation.own_steps import drawn_set
 from lmms_rpts.validation.run import questions_of
 from tests.support.judge_server import (
@@ -32,19 +31,10 @@ from tests.support.judge_server import (
     ServerReply,
     constant,
     images_of,
-    one_token,
     sent_image,
     text_of,
 )
-from tests.support.labelled_rows import (
-    SOUND,
-    conclusion_of,
-    knowing,
-    make_row,
-    make_rows,
-    share_of,
-    write_rows,
-)
+from tests.support.labelled_rows import knowing, make_row, make_rows, share_of, write_rows
 from tests.support.tables import table
 
 Command = Callable[..., Result]
@@ -331,24 +321,6 @@ def test_ctrl_c_says_what_is_kept(
     done = command("--judge", "lexical")
     assert done.exit_code == 130
     assert said in done.output
-
-
-def test_several_samples_and_judges_are_joined(
-    command: Command,
-    served: Callable[[Answer], JudgeServer],
-    data: Path,
-    tmp_path: Path,
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "2")
-    server = served(knowing(lambda sound: 0.8 if sound else 0.1))
-    out = tmp_path / "v.json"
-    done = command("--judge", "openai:a+openai:b", "--data", data, "--limit", "5", "-o", out)
-    assert done.exit_code == 0, done.output
-    validity = read_validity_file(out).validity
-    assert (validity.judge, validity.judge_samples) == ("openai:a+openai:b", 2)
-    assert server.calls == 4 * validity.sets[0].n_steps
-    assert values(validity.sets[0])["auc"] == 1
 
 
 def test_two_judges_are_compared_on_the_same_steps(
@@ -789,94 +761,3 @@ def test_answers_are_no_steps(
     done = command(*(each.format(**files) for each in arguments))
     assert done.exit_code == status, done.output
     assert said in done.output
-
-
-def test_ways_of_scoring_are_compared_on_the_same_steps(
-    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
-) -> None:
-    """In words, the judge finds no error; its probabilities tell all; a third of them is off."""
-    sure = {"Yes": 0.75, "No": 0.15}
-
-    def answer(body: Body) -> str | ServerReply:
-        text = conclusion_of(body).partition(">>>")[0]
-        if "logprobs" not in body:
-            return "Score: 1"
-        if "digit" in body["messages"][0]["content"]:
-            return one_token({"8" if SOUND in text else "3": 0.9, "The": 0.1})
-        off = {"The": 0.9, "Yes": 0.1}
-        return one_token(off if share_of(text) < 0.3 else sure if SOUND in text else {"No": 0.9})
-
-    data = write_rows(tmp_path / "gsm8k.json", make_rows(20))
-    server, out = served(answer), tmp_path / "modes"
-    modes = (
-        "--judge",
-        "openai:m",
-        "--data",
-        f"ours={data}",
-        "--scoring",
-        "text, yes,yes ,expected",
-    )
-    files = [item for end in (".csv", ".json", ".md") for item in ("-o", out.with_suffix(end))]
-    done = command(*modes, *files)
-    assert done.exit_code == 0, done.output
-    steps = sum(row["label"] + 1 or len(row["steps"]) for row in make_rows(20))
-    assert [body.get("max_tokens") for body in server.requests].count(1) == 2 * steps
-    assert server.calls == 3 * steps
-    rows = {row[0]: row for row in map(str.split, done.stdout.splitlines()) if row}
-    assert rows["text"][1:3] == ["100%", "0.50"]
-    assert rows["expected"][1:3] == ["100%", "1.00"]
-    off = sum(
-        share_of(text) < 0.3
-        for row in make_rows(20)
-        for text in row["steps"][: row["label"] + 1 or None]
-    )
-    assert rows["yes"][1] == f"{1 - off / steps:.0%}" != "100%"
-    assert {"1.00", "+0.50"} <= {*rows["yes"]}
-    assert [int(rows[mode][-3].replace(",", "")) for mode in rows if mode in modes[-1]] == [
-        *(5 * steps, steps, steps)
-    ]
-
-    frame = pd.read_csv(out.with_suffix(".csv"))
-    judge = frame[(frame["source"] == "judge") & (frame["metric"] == "brier")]
-    brier = dict(zip(judge["scoring"], judge["value"], strict=True))
-    by_words = frame[(frame["source"] == "lexical") & (frame["metric"] == "auc")]
-    assert by_words["value"].notna().all(), "word overlap is no probability of a token"
-    assert by_words["value"].nunique() == 1
-    wrong = sum(row["label"] >= 0 for row in make_rows(20))
-    expected = ((steps - wrong) * (1 / 9) ** 2 + wrong * (3 / 9) ** 2) / steps
-    assert brier["expected"] == pytest.approx(expected)
-    assert brier["text"] == pytest.approx(wrong / steps)
-    assert "| expected" in out.with_suffix(".md").read_text("utf-8")
-    said = json.loads(out.with_suffix(".json").read_text("utf-8"))
-    assert [each.get("scoring", "text") for each in said["validities"]] == [
-        "text",
-        "yes",
-        "expected",
-    ]
-
-    assert f"text {steps}, yes" in command(*modes).output
-    assert server.calls == 3 * steps + off, "what is off format is asked for again, once"
-    alone = command(*modes[:-1], "expected", "-o", tmp_path / "v.json")
-    assert alone.exit_code == 0, alone.output
-    assert server.calls == 3 * steps + off, "the other replies are cached"
-    file = read_validity_file(tmp_path / "v.json")
-    judging = Judging("openai:m", Prompts(None, "expected").version(), 1, "mean", "expected")
-    assert file.mismatch(judging) is None
-    other = replace(judging, scoring="yes")
-    assert "scoring expected, not" in str(file.mismatch(other))
-    assert "openai:m, scoring expected" in alone.output
-
-
-@table(
-    "options, message",
-    (("--scoring", "text,maybe"), "--scoring='maybe': choose one of text, yes, expected"),
-    (("--scoring", "yes", "--judge", "lexical"), "the judge 'lexical' does not give"),
-    (("--scoring", "text,yes", "-o", "v.html"), "v.html is the page of one way of scoring"),
-    (("--scoring", "yes", "--answers", "x.jsonl"), "cannot be combined with --scoring"),
-)
-def test_a_wrong_way_of_scoring_is_one_message(
-    command: Command, options: tuple[str, ...], message: str
-) -> None:
-    done = command("--judge", "openai:m", *options)
-    assert done.exit_code == 1
-    assert message in done.output

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from lmms_rpts.base.escaping import did_you_mean, shorten
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.judging import JudgeConfigurationError, backends_of, find_judges, open_engine
+from lmms_rpts.judging import JudgeConfigurationError, find_judge, open_engine
 from lmms_rpts.judging.parsers import parse_relation, stated_reason
 from lmms_rpts.runs.rating_file import RatedItem, RatedRow, What, read_rating_file
 from lmms_rpts.runs.samples import RunError
@@ -279,8 +279,7 @@ def with_proposals(sample: RatingSample, judge: str) -> RatingSample:
     from lmms_rpts.judging.prompts import Prompts  # imports jinja2
 
     settings = load_settings()
-    find_judges(judge, settings)
-    if not any(each.writes for each in backends_of(judge)):
+    if not find_judge(judge, settings).backend.writes:
         raise JudgeConfigurationError(f"The judge {judge!r} writes no text: choose another one")
     prompts = Prompts(settings.prompts)
     instances = [each.instance for each in sample.responses if each.instance.reasoning]

@@ -19,7 +19,7 @@ from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.benchmark import configuration
 
 _OF_THIS_MACHINE = {
-    *("concurrency", "timeout", "cache", "same_model", "batch_size"),
+    *("concurrency", "timeout", "cache", "batch_size"),
     *("price", "max_judge_tokens", "max_judge_cost"),
 }
 """Settings that change no score; those of this machine apply."""
@@ -42,7 +42,7 @@ class Repetition:
     def differences(self, model: str, rescoring: Rescoring) -> Iterator[tuple[str, object, object]]:
         """What differs from the run: its name, the value in that run, and the value now."""
         found = load_settings()
-        prompts = Prompts(found.prompts, found.scoring).version()
+        prompts = Prompts(found.prompts).version()
         now = {"lmms-rpts": __version__, "model of the responses": model, **_flat(configuration())}
         then = {
             "lmms-rpts": value_at(self.results, "config", "lmms_rpts_version"),

@@ -114,7 +114,7 @@ def _notes(
     for response in run.responses if candidates else ():
         by = response.settings
         if by.judge != NO_JUDGE:
-            judging = Judging(by.judge, by.prompt_version, by.judge_samples, by.jury, by.scoring)
+            judging = Judging(by.judge, by.prompt_version)
             responses.setdefault(judging, []).append(response)
     for judging, judged in responses.items():
         faults = [each.mismatch(judging) for each in candidates]

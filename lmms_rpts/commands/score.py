@@ -70,9 +70,6 @@ def score(
         typer.Option(exists=True, help="Data set of a log, such as VLMEvalKit's DATASET.tsv."),
     ] = None,
     judge: Judge = None,
-    scoring: Annotated[
-        str | None, typer.Option(help="How the judge scores: text, yes or expected.")
-    ] = None,
     correct: Annotated[
         str | None,
         typer.Option(
@@ -124,7 +121,7 @@ def score(
         with (
             _terminable(),
             tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
-            options_given(None, known.settings if known else {}, scoring=scoring),
+            options_given(None, known.settings if known else {}),
         ):
             task, include_path = _task(samples, task, include_path, data, output)
             chosen = _Chosen(task, judge, output, include_path, correct, verbose, known)
@@ -230,13 +227,12 @@ def _jobs(
 
 def _what_is_kept(judge: str | None) -> str:
     """What is kept of an interrupted run, and how to continue it."""
-    from lmms_rpts.judging import NO_JUDGE, find_judges
+    from lmms_rpts.judging import NO_JUDGE, backend_of
     from lmms_rpts.judging.cache import FILE
 
     settings = load_settings(judge=judge)
     again = f"run the same command again:\n  {same_command()}"
-    chosen = find_judges(settings.judge or NO_JUDGE, settings)
-    paid = any(each.backend.kept for each in chosen)
+    paid = backend_of(settings.judge or NO_JUDGE).kept
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
@@ -401,7 +397,7 @@ def _remove_stopped(written: Written, output: Path) -> None:
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
         ours = config.get("lmms_rpts") or {}  # a run may go on with another time limit
-        measured = [ours.get(name) for name in ("judge", "scoring", "evidence", "source")]
+        measured = [ours.get(name) for name in ("judge", "evidence", "source")]
         found = results.get("model_name"), results.get("n-samples"), config.get("offset")
         return [*found, *measured]
 

@@ -5,13 +5,13 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Literal, get_args
+from typing import TYPE_CHECKING, Annotated, Literal
 
 import typer
 from rich.console import Console
 
 from lmms_rpts.base.escaping import cost, printable
-from lmms_rpts.base.settings import ScoringMode, load_settings, options_given, parse_choice
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.blocks import Output, show
 from lmms_rpts.commands.common import (
     Judge,
@@ -24,7 +24,6 @@ from lmms_rpts.commands.common import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.base.settings import Settings
     from lmms_rpts.validation.run import Plan, Validation
 
 LIMIT = 100
@@ -97,15 +96,6 @@ def validate(
             "the drawings in this package.",
         ),
     ] = None,
-    scoring: Annotated[
-        str | None,
-        typer.Option(
-            "--scoring",
-            metavar="MODE[,MODE]",
-            help="How the judge scores: text, yes or expected. Several with commas are compared "
-            "on the same steps, in one table. Default: LMMS_RPTS_SCORING.",
-        ),
-    ] = None,
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
@@ -139,8 +129,6 @@ def validate(
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
 
       lmms-rpts validate --judge openai:gpt-4o-mini --images both
-
-      lmms-rpts validate --judge openai:gpt-4o-mini --scoring text,yes,expected
     """
     from lmms_rpts.base.rows import ReadError
     from lmms_rpts.commands.validity_tables import compared_output, known_sets
@@ -156,7 +144,7 @@ def validate(
     written = check_suffixes(output, _SUFFIXES if compare or answers else (*_SUFFIXES, *_PAGES))
     pages = [each for each in written if each.suffix.lower() in _PAGES]
     files = [each for each in written if each not in pages]
-    others: dict[str, object] = {"--data": data, "--images": images, "--scoring": scoring}
+    others: dict[str, object] = {"--data": data, "--images": images}
     if compare:
         others |= {"--answers": answers, "--list": show_list, "--dry-run": dry_run}
     given = [name for name, value in others.items() if value]
@@ -179,45 +167,31 @@ def validate(
     if show_list:
         show(known_sets(LAYOUTS, sets if paths else []), Console())
         return
-    settings, *_ = each_way = _ways(judge, scoring, pages)
+    settings = load_settings(judge=judge)
     if answers:
-        plans = [plan_answers(sets[0], settings.judge, settings, limit=limit or None, seed=seed)]
+        plan = plan_answers(sets[0], settings.judge, settings, limit=limit or None, seed=seed)
     else:
         if not settings.judge:
             fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-        plans = [
-            run.plan_validation(
-                *(sets, settings.judge, each),
-                limit=(LIMIT if data else None) if limit is None else limit or None,
-                seed=seed,
-                premises=premises,
-                images=images,
-                usable=not dry_run,
-            )
-            for each in each_way
-        ]
-    for plan in plans:
-        _announce(plan)
+        plan = run.plan_validation(
+            *(sets, settings.judge, settings),
+            limit=(LIMIT if data else None) if limit is None else limit or None,
+            seed=seed,
+            premises=premises,
+            images=images,
+            usable=not dry_run,
+        )
+    _announce(plan)
     if not dry_run:
-        _measure(plans, files, pages)
+        _measure(plan, files, pages)
 
 
-def _ways(judge: str | None, scoring: str | None, pages: Sequence[Path]) -> list[Settings]:
-    """The settings for each way of scoring."""
-    names = dict.fromkeys((scoring or load_settings().scoring).replace(" ", "").split(","))
-    if pages and len(names) > 1:
-        fail(f"{pages[0]} is the page of one way of scoring: give one to --scoring")
-    modes = (parse_choice("--scoring", each, get_args(ScoringMode)) for each in names)
-    return [load_settings(judge=judge, scoring=each) for each in modes]
-
-
-def _measure(plans: Sequence[Plan], files: Sequence[Path], pages: Sequence[Path]) -> None:
-    from lmms_rpts.commands.validity_tables import answers_output, modes_output
+def _measure(plan: Plan, files: Sequence[Path], pages: Sequence[Path]) -> None:
+    from lmms_rpts.commands.validity_tables import answers_output
     from lmms_rpts.validation import run
     from lmms_rpts.validation.answers import validate_answers
 
     check_outputs((*files, *pages))
-    plan = plans[0]
     labelled = [file for each in plan.sets for file in each.loaded.files]
     protect_inputs([], files, *labelled)
     protect_inputs([], pages, *labelled, page_of="validate")
@@ -227,15 +201,7 @@ def _measure(plans: Sequence[Plan], files: Sequence[Path], pages: Sequence[Path]
             answers_output(graded).deliver(files)
             _end(graded.stopped)
             return
-        found = []
-        for each in plans:
-            with options_given(scoring=each.settings.scoring):
-                found.append(run.validate(each, required=len(plans) == 1))
-        if len(plans) == 1:
-            _finish(found[0], files, pages)
-        else:
-            modes_output(found).deliver(files)
-            _end(next((each.stopped for each in found if each.stopped), None))
+        _finish(run.validate(plan), files, pages)
     except KeyboardInterrupt:
         complain(f"Interrupted. {_kept()}")
         raise typer.Exit(_INTERRUPTED) from None
@@ -266,8 +232,7 @@ def _named(text: str) -> tuple[str | None, Path]:
 def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
     from lmms_rpts.commands.validity_tables import uncounted
-    from lmms_rpts.judging.budget import shared_cost
-    from lmms_rpts.judging.registry import prices_of
+    from lmms_rpts.judging.registry import cost_function
 
     for each in plan.sets:
         loaded = each.loaded
@@ -290,12 +255,10 @@ def _announce(plan: Plan) -> None:
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
         return
-    price = shared_cost(usage, prices_of(plan.judge, plan.settings))
+    price = cost_function()(usage)
     priced = "" if price is None else f", cost about {cost(price)}"
-    scoring = plan.settings.scoring
-    judge = plan.judge if scoring == "text" else f"{plan.judge}, scoring {scoring}"
     typer.echo(
-        f"About {calls:,} calls to {judge}: {usage.input_tokens:,} input tokens and "
+        f"About {calls:,} calls to {plan.judge}: {usage.input_tokens:,} input tokens and "
         f"{usage.output_tokens:,} output tokens{priced}. Failed calls and unreadable replies (up "
         "to twice each) are repeated. Cached replies cost nothing.",
         err=True,

@@ -19,10 +19,9 @@ from lmms_rpts.base.escaping import (
 )
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, Usage, ValidatedSet, Validity
+from lmms_rpts.runs.validity import BUILT_IN, DRAWN, Interval, ValidatedSet, Validity
 from lmms_rpts.validation import terms
 from lmms_rpts.validation.answers import ALL, RULES
-from lmms_rpts.validation.figures import compare_sets
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
     from lmms_rpts.validation.figures import JudgeComparison, SetComparison
     from lmms_rpts.validation.layouts import Layout
     from lmms_rpts.validation.loading import LoadedSet
-    from lmms_rpts.validation.run import Validation
 
 FRAME_TYPES: Mapping[str, str] = {
     "set": "string",
@@ -69,12 +67,11 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     """The metrics of all data sets next to the baselines, with warnings."""
     settings = {
         "prompts": validity.prompt_version,
-        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
         "date": validity.created,
         "seed": str(validity.seed),
     }
     said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    blocks: list[Block] = [Line(f"Judge {validity.title} ({said})")]
+    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:
@@ -95,61 +92,6 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     notes: Sequence[str] = _NOTES if validity.sets else ["No data set was validated."]
     public = any(each.layout not in _OURS for each in validity.sets)
     return [*blocks, *map(Line, notes), *[Line(_PUBLIC)] * public]
-
-
-_MODES = (
-    *("scoring", "scored", "AUC", "difference", "Brier", "ECE"),
-    *("tokens in", "out", "cost", "seconds"),
-)
-_MODES_NOTE = (
-    "Difference: in AUC to the first row, over the steps scored in both ways. Brier score, ECE: "
-    "lower is better. [95% intervals] over questions."
-)
-
-
-def modes_output(found: Sequence[Validation]) -> Output:
-    """Ways of scoring of one judge on the same steps, in one table for each data set."""
-    import pandas as pd
-
-    validities = [each.validity for each in found]
-    blocks: list[Block] = [Line(f"Judge {validities[0].judge}: ways of scoring")]
-    for one in found:
-        if one.stopped:
-            said = f"{one.validity.scoring}: judging stopped early: {one.stopped}"
-            blocks.append(Line(said, "Warning"))
-    for sets in zip(*(each.sets for each in validities), strict=True):
-        modes = {by.scoring: each for by, each in zip(validities, sets, strict=True)}
-        rows = [_mode(*each, sets[0]) for each in modes.items()]
-        blocks += [Line(shorten(sets[0].title, _TITLE), "title"), Line(terms.counted(sets[0]))]
-        blocks.append(Sheet("", _MODES, 1, [rows]))
-        found_there = {name: each.usage.found for name, each in modes.items() if each.usage}
-        if cached := ", ".join(f"{name} {n:,}" for name, n in found_there.items() if n):
-            said = "From the cache, so without tokens and seconds (LMMS_RPTS_CACHE=off asks again)"
-            blocks.append(Line(f"{said}: {cached}."))
-    return Output(
-        [*blocks, Line(_MODES_NOTE)],
-        lambda: pd.concat(
-            [frame_of(each).assign(scoring=each.scoring) for each in validities], ignore_index=True
-        ),
-        lambda: {
-            "format": "lmms-rpts-scoring-comparison",
-            "validities": [each.model_dump(mode="json") for each in validities],
-        },
-    )
-
-
-def _mode(mode: str, found: ValidatedSet, first: ValidatedSet) -> list[str]:
-    """The row of one way of scoring; ``first``: the set of the first row."""
-    compared = compare_sets(first, found) if found is not first else None
-    difference = compared.found.differences.get("auc") if compared else None
-    usage = found.usage or Usage(calls=0, input_tokens=0, output_tokens=0, found=0)
-    unscored, *errors = (terms.value_of(found.metrics, it) for it in ("unscored", "brier", "ece"))
-    return [
-        *(mode, figure(None if unscored is None else 1 - unscored, ".0%")),
-        *(interval(found.metrics.get("auc"), ".2f"), interval(difference, "+.2f")),
-        *(*map(figure, errors), f"{usage.input_tokens:,}", f"{usage.output_tokens:,}"),
-        *(cost(usage.cost), figure(usage.seconds, ",.1f")),
-    ]
 
 
 def _gained(seen: ValidatedSet, blind: ValidatedSet) -> list[Block]:

@@ -101,8 +101,8 @@ def _settings(validity: Validity) -> dict[str, str]:
     """Settings of the judge, as shown on the page."""
     limit = validity.limit
     found = {
-        "Judge": validity.title,
-        "Replies per request": f"{validity.judge_samples}, temperature {validity.temperature:g}",
+        "Judge": validity.judge,
+        "Temperature": f"{validity.temperature:g}",
         "Prompts": validity.prompt_version,
         "Date": validity.created,
         "Chains": "all of each data set" if limit is None else f"at most {limit:,} per data set",

@@ -199,7 +199,7 @@ def compare_judges(first: Validity, second: Validity) -> JudgeComparison:
     ]
     if missing := sorted({each.name for each in (*first.sets, *second.sets)} - compared):
         notes.append(f"data sets that are in only one of the files: {', '.join(missing)}")
-    judges = (first.title, second.title)
+    judges = (first.judge, second.judge)
     if judges[0] == judges[1]:
         notes.append("both files are from the same judge")
     return JudgeComparison(judges, tuple(sets), tuple(map(printable, notes)))

@@ -24,18 +24,17 @@ from lmms_rpts.judging import (
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
-    Member,
     Usage,
     Verdict,
-    backends_of,
-    find_judges,
+    backend_of,
+    find_judge,
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import expected_output, guess_input_tokens
+from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.parsers import in_words
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.scoring import in_words
 from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.stats.step_measures import THRESHOLD
@@ -56,7 +55,6 @@ MISSES = 20
 
 LEXICAL = "lexical"
 
-_WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
 _CHAIN_FIELDS = (
     *("id", "question", "stratum", "labels"),
     *("first_error", "located", "places", "path"),
@@ -142,19 +140,16 @@ class Plan:
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
-        opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
-        tokens_in = sum(map(guess_input_tokens, asked.values()))
-        calls = len(asked) * opinions
-        tokens_out = sum(map(expected_output, asked.values()))
-        return calls, Usage(tokens_in * opinions, tokens_out * opinions)
+        calls = len(asked) * backend_of(self.judge).kept
+        tokens_in = sum(map(guess_input_tokens, asked.values())) if calls else 0
+        return calls, Usage(tokens_in, EXPECTED_OUTPUT * calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Miss:
     """A step for which the judge's score, in [0, 1], contradicts the label.
 
-    ``premises``: those shown to the judge; ``reply``: its complete reply, or all replies of several
-    judges or samples.
+    ``premises``: those shown to the judge; ``reply``: its complete reply.
     """
 
     chain: LabelledChain
@@ -204,12 +199,8 @@ def plan_validation(
     Raises:
         UnseenError: the images cannot be shown.
     """
-    prompts = Prompts(settings.prompts, settings.scoring)
-    if usable:
-        judges = find_judges(judge, settings)
-        sees = all(each.sees for each in judges)
-    else:
-        sees = all(each.writes for each in backends_of(judge))
+    prompts = Prompts(settings.prompts)
+    sees = find_judge(judge, settings).sees if usable else backend_of(judge).writes
     if not sees and images in ("shown", "both"):
         raise UnseenError(f"The judge {judge} has no vision: use --images hidden, or another judge")
     if judge.strip() == NO_JUDGE:
@@ -223,7 +214,6 @@ def plan_validation(
         named = any(chain.premises is not None for chain in chains)
         wanted = premises == "given" or each.layout.fixed_premises
         which: Premises = "given" if wanted and named else "all"
-        # Word overlap is no probability of a token.
         words = tuple(questions_of(chains, which, Prompts(settings.prompts)))
         build = partial(questions_of, chains, which, prompts)
         questions = tuple(build())
@@ -331,7 +321,7 @@ def validate(plan: Plan, *, progress: bool = True, required: bool = True) -> Val
             cache_dir=settings.cache,
             progress=progress,
         ) as engine,
-        JudgeEngine([_WORDS], name=LEXICAL, progress=False) as words,
+        JudgeEngine(LexicalJudge(), name=LEXICAL, kept=False, progress=False) as words,
     ):
         asked = [_validate_set(each, engine, words, settings) for each in plan.sets]
         stopped = engine.fatal
@@ -343,9 +333,6 @@ def validate(plan: Plan, *, progress: bool = True, required: bool = True) -> Val
     validity = Validity(
         format="lmms-rpts-validity",
         judge=plan.judge,
-        judge_samples=settings.judge_samples,
-        jury=settings.jury,
-        scoring=settings.scoring,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),
@@ -392,7 +379,7 @@ def _validate_set(
             calls=calls,
             input_tokens=read,
             output_tokens=said,
-            cost=cost if settings.prices else None,
+            cost=cost if settings.unit_price else None,
             found=cached,
             seconds=round(seconds, 3),
         ),
@@ -435,11 +422,7 @@ def _worst(planned: PlannedSet, verdicts: Sequence[Verdict]) -> Iterator[Miss]:
         score, chain = _score(verdict), planned.chains[question.chain]
         if score is None or (score >= THRESHOLD) == (chain.labels[question.step] is True):
             continue
-        replies = [
-            f"{each.judge}: {in_words(each.text) if each.text else each.error}"
-            for each in verdict.opinions
-        ]
-        reply = "\n\n".join(replies) if replies else verdict.text and in_words(verdict.text)
+        reply = verdict.text and in_words(verdict.text)
         misses.append(Miss(chain, question.step, score, question.premises, reply))
     misses.sort(key=lambda miss: -abs(miss.score - miss.sound))
     kinds = ([miss for miss in misses if miss.sound is sound] for sound in (False, True))

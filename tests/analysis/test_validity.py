@@ -104,11 +104,6 @@ def test_only_the_first_question_counts(run: Run) -> None:
         "'openai:oracle' with prompts 1",
     ),
     (
-        {"judge_samples": 5},
-        "validity.json is about the judge 'openai:oracle' with prompts 1, 5 replies per request, "
-        "not 'openai:oracle' with prompts 1",
-    ),
-    (
         {"prompt_version": ""},
         "validity.json is about the judge 'openai:oracle' with prompts unknown, not "
         "'openai:oracle' with prompts 1",
@@ -134,8 +129,8 @@ def test_a_run_is_matched_with_the_file_of_its_judge(run: Run, tmp_path: Path) -
 
 
 def test_two_judges_in_one_run_have_a_note_each(tmp_path: Path) -> None:
-    five = scoring_with(judge_samples=5)
-    write_run(tmp_path, {0: record(0, 0.2), 1: record(1, 0.9, scoring=five)})
+    other_prompts = scoring_with(prompt_version="2")
+    write_run(tmp_path, {0: record(0, 0.2), 1: record(1, 0.9, scoring=other_prompts)})
     alike, other = validity_notes([read_run(tmp_path)], [file_of()])
     assert (alike.n_steps, alike.called_wrong, alike.mismatches) == (1, 1.0, ())
     assert len(other.mismatches) == 1

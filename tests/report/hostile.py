@@ -46,15 +46,12 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
         reasoning=[f"Image0 -> {text}", f"Conclusion0 + Text0 -> {text}", text],
         answer=text,
     )
-    opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
-    root = {"evidence": [text], "reply": text, "error": text, "opinions": [opinion]}
-    record = with_root(make_record([0.0, 0.2], doc=doc, judge="lexical"), 0.1, spread=0.1, **root)
+    root = {"evidence": [text], "reply": text, "error": text}
+    record = with_root(make_record([0.0, 0.2], doc=doc, judge="lexical"), 0.1, **root)
     for step in record["steps"]:
         step["conclusion"] = step["note"] = text
         for question in step["questions"]:
             question |= {"evidence": [text], "reply": text, "error": text}
-            opinion = {"judge": text, "sample": 0, "score": None, "text": None, "error": text}
-            question |= {"opinions": [opinion, opinion], "spread": 0.1}
     record["settings"] |= {"judge": text, "prompt_version": text}
     record["transform"] |= {"reply": text, "problems": [text], "style": text}
     record["reason"] = record["answer"]["error"] = text

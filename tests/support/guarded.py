@@ -22,8 +22,6 @@ def with_root(record: dict[str, Any], score: float | None, **fields: Any) -> dic
         "score": score,
         "reply": None if score is None else f"Score: {score}",
         "error": "the judge refused" if score is None else None,
-        "spread": None,
-        "opinions": [],
     }
     note = fields.pop("note", None)
     asked = [] if note else [question | fields]

@@ -144,7 +144,6 @@ def make_validation(
     given: dict[str, Any] = {
         "format": "lmms-rpts-validity",
         "judge": "openai:some-judge",
-        "judge_samples": 1,
         "prompt_version": "3",
         "created": "2026-11-22",
         "lmms_rpts": "1.0",

@@ -38,7 +38,7 @@ from lmms_rpts.base.settings import (
     load_settings,
 )
 from lmms_rpts.commands.doctor.judge import check_judges
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
 from lmms_rpts.tasks.benchmark import (
@@ -160,13 +160,11 @@ def _check_validity() -> list[Check]:
     if not settings.judge or settings.judge == NO_JUDGE:
         return []
     try:
-        find_judges(settings.judge, settings)
-        version = Prompts(settings.prompts, settings.scoring).version()
+        find_judge(settings.judge, settings)
+        version = Prompts(settings.prompts).version()
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
-    judging = Judging(
-        *(settings.judge, version, settings.judge_samples), *(settings.jury, settings.scoring)
-    )
+    judging = Judging(settings.judge, version)
     command = _VALIDATE.format(settings.judge)
     if settings.validity is None:
         said = f"the judge was not validated; to measure it on labelled steps: {command}"
