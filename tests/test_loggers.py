@@ -157,7 +157,6 @@ def test_wandb_shows_scored_responses_in_tables(wandb_run: tuple[Run, Path]) -> 
         "answer": "agree",
         "correct": True,
         "rpts": 0.9,
-        "guarded": 0.45,
         "first_error": None,
         "first_error_text": None,
         "why": None,

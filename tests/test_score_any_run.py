@@ -81,7 +81,7 @@ def test_the_records_are_those_of_a_run_in_the_harness(tmp_path: Path, visuals: 
     assert records_of(scored) == expected, scored.output
     assert records_of(again) == expected, again.output
     ours, theirs = scored.results["colours_rpts"], harness.results["colours_rpts"]
-    for name in ("rpts", "accuracy", "accuracy_rpts", "evidence_coverage", "rpts_guarded"):
+    for name in ("rpts", "accuracy", "accuracy_rpts", "evidence_coverage"):
         assert ours[f"{name},rpts"] == theirs[f"{name},rpts"]
     assert ours["accuracy,rpts"] == 0.5
     assert all(shown == [claimed] for claimed, shown in judge.seen)
@@ -327,7 +327,7 @@ def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
         assert len(found.responses) == 6
         for response in found.responses:
             assert response.tree().root is not None
-            assert response.diagnosed.coverage == 1.0
+            assert response.diagnosis.coverage == 1.0
 
 
 def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values
-from lmms_rpts.analysis.differences import differences_of, in_order
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import GUARD, escape_formula, storable
 from lmms_rpts.base.files import draft_of
@@ -71,7 +70,6 @@ STEP_TYPES: Mapping[str, str] = {
     "error": "string",
     "judge": "string",
     "rpts": "float64",
-    "rpts_guarded": "float64",
     "answer": "string",
     "correct": "boolean",
     **SPENT_TYPES,
@@ -95,8 +93,6 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "reason": "string",
     "restating": "Int64",
     "missing_evidence": "string",
-    "most_uses": "Int64",
-    "differences": "string",
     # ``steps`` is above, as an integer.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
@@ -312,7 +308,7 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
 
 
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
-    instance, error, found = response.instance, response.first_error, response.diagnosed
+    instance, error, found = response.instance, response.first_error, response.diagnosis
     return {
         **response_cells(run, response),
         "ability": [storable(each) for each in instance.abilities],
@@ -323,9 +319,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "tokens": response.tokens,
         "reason": response.reason,
         "restating": len(found.restating),
-        "missing_evidence": _named(in_order(found.needed - found.used)),
-        "most_uses": min(found.most_uses, _MOST),
-        "differences": "; ".join(differences_of(response)),
+        "missing_evidence": _named(clue for clue in found.needed if clue not in found.used),
         **response.metrics,
         "steps": len(response.steps),
     }
@@ -336,7 +330,7 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
         return
     tree, settings, error = response.tree(), response.settings, response.first_error
     weights = step_weights(tree, settings.decay, settings.focus_height)
-    restating = response.diagnosed.restating
+    restating = response.diagnosis.restating
     for at, step in enumerate(response.steps):
         last = step.questions[-1] if step.questions else None
         yield {
@@ -359,7 +353,6 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
             "reply": last and last.reply,
             "error": last and last.error,
             "rpts": response.rpts,
-            "rpts_guarded": response.guarded,
         }
 
 

@@ -209,7 +209,6 @@ def _show(found: Found, settings: Settings) -> None:
             mode=mode,
             evidence=settings.evidence,
             source=settings.source,
-            questions=settings.questions,
         )
         rows: Mapping[str, Any] = {
             "these responses": needs.saved,

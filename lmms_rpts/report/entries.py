@@ -10,8 +10,7 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from lmms_rpts.analysis.differences import differing_in
-from lmms_rpts.analysis.overview import outcome, overview_of
+from lmms_rpts.analysis.overview import differing_in, outcome, overview_of
 from lmms_rpts.analysis.validity import validity_notes
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord

@@ -84,7 +84,6 @@ class Frame:
             right_reason=RIGHT_REASON,
             score_class=score_class,
             figure=figure,
-            signed=_signed,
             tree_svg=inline_svg,
         )
         # Files of this package.
@@ -125,14 +124,6 @@ class Frame:
             early=Markup("<script>{}</script>").format(_EARLY),
             script=Markup("<script>{}</script>").format(self._script),
         )
-
-
-def _signed(value: float | None) -> str:
-    """A difference of two scores: ``+0.25``; with a typographic minus sign."""
-    if value is None:
-        return "–"
-    rounded = round(value, 2)
-    return f"{rounded:+.2f}".replace("-", "−") if rounded else "0.00"
 
 
 def _hash(script: str) -> str:

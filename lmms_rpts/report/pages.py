@@ -13,8 +13,7 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from lmms_rpts.analysis import differences
-from lmms_rpts.analysis.overview import Overview
+from lmms_rpts.analysis.overview import Overview, differing_in
 from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
 from lmms_rpts.base.sheet import Sheet
@@ -27,7 +26,7 @@ from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, Rpt
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.markup import rich
 from lmms_rpts.report.pictures import Gallery, Picture
-from lmms_rpts.report.trees import draw_response
+from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
 from lmms_rpts.runs.record import spent_on
@@ -97,10 +96,7 @@ def render(
         comments: of readers, to begin with.
     """
     once: dict[str, int] = {}
-    graded = any(
-        view.name or view.beside or any(each.shown.grades for each in _answers(view))
-        for view in views
-    )
+    graded = any(view.name or view.beside for view in views)
     drawn = any(any(view.flips) for view in views)
     styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.
@@ -166,7 +162,7 @@ def _names() -> dict[str, Any]:
     """What the templates of all reports use."""
     return {
         "terms": terms(),
-        "differences": differences,
+        "clue_label": clue_label,
         "most": _MOST,
         "groups_in": GRADING.groups_in,
         "metrics": GRADING.metrics,
@@ -310,13 +306,6 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: [each.modality for each in [answer.record.first_error] if each],
                 "any",
             ),
-            Choice(
-                "apart",
-                "Guarded",
-                {"apart": "RPTS and guarded score differ"},
-                lambda answer: ["apart"] * differences.is_apart(answer.record),
-                "any",
-            ),
             *drawn[: len(flips)],
         ]
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
@@ -385,7 +374,7 @@ def _disagreement(entry: Entry) -> tuple[Sequence[str], float | None]:
     records = [cell.worst.record for cell in entry.by_run if cell]
     scores = [each.rpts for each in records if each.rpts is not None]
     spread = max(scores) - min(scores) if len(scores) > 1 else None
-    return differences.differing_in(records), spread
+    return differing_in(records), spread
 
 
 def cell_parts(text: str) -> tuple[str, str]:

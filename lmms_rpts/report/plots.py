@@ -41,9 +41,6 @@ _NAMES = {
     "rpts": "RPTS",
     "accuracy_rpts": "accuracy with RPTS of at least 0.5",
     "accuracy_passing": "accuracy, passing",
-    "rpts_guarded": "guarded RPTS",
-    "accuracy_guarded": "accuracy with guarded score of at least 0.5",
-    "right_for_wrong_reason_guarded": "right for wrong reason (guarded)",
 }
 _NOTE = "error bars: 95% interval over documents, or standard deviation over several rounds"
 # Ten colours with one shape, then with the next: the points of 50 models differ.

@@ -10,11 +10,11 @@ from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from lmms_rpts.analysis.differences import clue_label
 from lmms_rpts.analysis.ratings import RatingSample, rated_steps
 from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pictures import Picture, find_pictures
+from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.rating_file import FORMAT, VERSION, What
 

@@ -14,7 +14,6 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from lmms_rpts.analysis.differences import clue_label, idle_steps
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
@@ -32,6 +31,7 @@ _MOST_LEAVES, _MOST_DRAWN = 6, 5000
 _LEAST_LEAF = 66
 _CORNERS = {"image": 3, "conclusion": 8}
 _EMPTY = "(empty)"
+_ODD_NUMBER = 1000
 _GROUND = '<rect class="bg" width="100%" height="100%"/>'
 _FIRST, _RESTATES = "first wrong step", "restates"
 
@@ -71,6 +71,14 @@ class _Leaf(NamedTuple):
         return max(_LEAST_LEAF, round(width_of(self.label, TEXT, bold=True)) + 2 * PADDING)
 
 
+def clue_label(clue: Clue) -> str:
+    """A clue as shown to users: ``Image 0``."""
+    name = clue.kind.capitalize()
+    if clue.index is None:
+        return name
+    return f"{name} {clue.index}" if clue.index < _ODD_NUMBER else f"{name} (number too large)"
+
+
 def figure(value: float | None, digits: int = 2) -> str:
     """A score as text; a score below the threshold of 0.5 is not rounded up to it."""
     if value is None:
@@ -92,7 +100,7 @@ class TreePicture:
         tree: the tree to draw.
         scores: the score of each step, which is its colour; None: no score. Default: no scores.
         error: the first wrong step, and the path from there to the root.
-        idle: the steps that only restate.
+        restating: the steps that only restate.
         sizes: widths in the drawing.
 
     Attributes:
@@ -109,7 +117,7 @@ class TreePicture:
         tree: ReasoningTree,
         scores: Sequence[float | None] = (),
         error: FirstError | None = None,
-        idle: Collection[int] = (),
+        restating: Collection[int] = (),
         sizes: Sizes | None = None,
     ) -> None:
         sizes = sizes or Sizes()
@@ -117,7 +125,7 @@ class TreePicture:
         self._scores = scores or [None] * self.steps
         first = error.step if error else None
         self._flags = [
-            [_FIRST] * (at == first) + [_RESTATES] * (at in idle) for at in range(self.steps)
+            [_FIRST] * (at == first) + [_RESTATES] * (at in restating) for at in range(self.steps)
         ]
         self._texts = [clean(in_line(step.conclusion)) or _EMPTY for step in tree.chain.steps]
         room = sizes.node - 2 * PADDING
@@ -194,7 +202,8 @@ class TreePicture:
 def draw_response(response: RptsRecord, sizes: Sizes | None = None) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
-    return TreePicture(response.tree(), scores, response.first_error, idle_steps(response), sizes)
+    restating = response.diagnosis.restating
+    return TreePicture(response.tree(), scores, response.first_error, restating, sizes)
 
 
 def gold_tree(instance: RptsInstance) -> ReasoningTree:

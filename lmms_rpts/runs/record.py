@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
-    Described,
     FieldError,
     Flag,
     ForeignError,
@@ -159,7 +159,7 @@ class JudgeCall(Model):
 class Called(Model):
     """What a judge was asked for."""
 
-    call: Annotated[JudgeCall | None, Described("object or null")] = _unset(
+    call: JudgeCall | None = _unset(
         None,
         "the request to the judge: `kind` and `prompt_version` of its prompt; `tokens` of request "
         "and reply, if the server reports them; `cached`, if the reply was paid for earlier; "
@@ -202,32 +202,6 @@ class JudgeGrade(Called):
     error: Text | None = Field(default=None, description="why the judge failed")
 
 
-class Consistency(Called):
-    """Whether the answer agrees with the thinking."""
-
-    consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
-    prompt_version: Text | None = Field(
-        default=None,
-        description="version of the prompt; omitted where `settings` have it",
-        exclude_if=is_none,
-    )
-
-
-class PretendedTools(Called):
-    """Whether the thinking pretends to use tools or to search."""
-
-    pretended: Flag | None = Field(
-        description="whether it claims a search, a tool, a program or an operation on an image "
-        "that it cannot have run; null if the judge failed"
-    )
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
-    prompt_version: Text = Field(description="version of the prompt")
-    left_out: Whole = Field(description="characters of the thinking that the judge did not see")
-
-
 class Record(Model):
     """One scored response of a model.
 
@@ -263,6 +237,15 @@ class Record(Model):
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler.resolve_ref_schema(handler(core))
+        marks = {"schema": {"const": cls.SCHEMA}, "schema_version": {"const": cls.VERSION}}
+        found["properties"] = marks | found["properties"]
+        return found
+
     @model_validator(mode="before")
     @classmethod
     def _unscored_has_no_score(cls, value: Any) -> Any:
@@ -284,9 +267,6 @@ class Record(Model):
         return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return html_of("record_html", self)
 
     @property
     def place(self) -> tuple[str, int, int]:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
 from importlib.metadata import entry_points
+from operator import or_
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -227,6 +228,13 @@ def all_verifiers() -> dict[str, Any]:
 def record_types() -> list[type[Record]]:
     """The types of the records of all benchmarks."""
     return [resolve_name(each.record) for each in benchmarks().values() if each.record]
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON schema of the records of all benchmarks."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(reduce(or_, record_types())).json_schema(mode="serialization")
 
 
 def _classes(places: Iterable[Mapping[str, str]], partial: bool = False) -> dict[str, Any]:

@@ -14,8 +14,8 @@ from loguru import logger
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.aggregate import AggregateFilter, build_record
 from lmms_rpts.filters.base import FilterInputError
-from lmms_rpts.filters.record import Answer, Judged, Question, RptsRecord, Transform
-from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
+from lmms_rpts.filters.record import Answer, Question, RptsRecord, Transform
+from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, prompts
@@ -78,7 +78,7 @@ def test_our_format_is_read_without_a_judge(judged: Callable[..., Any]) -> None:
     ]
     assert record["rpts"] == pytest.approx(0.8)
     assert record["answer"] == {"value": "agree", "by": "rule", "correct": True, "error": None}
-    assert len(asked) == 3, "one question for each step, one for the root"
+    assert len(asked) == 2, "one question for each step"
 
 
 def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any]) -> None:
@@ -122,13 +122,13 @@ def test_the_second_question(judged: Callable[..., Any]) -> None:
     questions = record["steps"][1]["questions"]
     assert [question["score"] for question in questions] == [0.2, 0.9]
     assert record["steps"][1]["score"] == 0.7
-    assert len(asked) == 4, "of the image, the inference twice, the root"
+    assert len(asked) == 3, "of the image, the inference twice"
 
 
 def test_an_answer_of_one_half_needs_no_second_question(judged: Callable[..., Any]) -> None:
     (record,), asked = judged([STEPS], says("Score: 0.5"))
     assert [len(step["questions"]) for step in record["steps"]] == [1, 1]
-    assert len(asked) == 3, "of the image, the inference, the root"
+    assert len(asked) == 2, "of the image, the inference"
 
 
 def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
@@ -137,7 +137,7 @@ def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
     assert record["rpts"] is None
     assert "step 0" in record["reason"]
     assert record["steps"][0]["questions"][0]["reply"] == "I would rather not say."
-    assert len(asked) == 9, "two steps and the root, each asked again twice"
+    assert len(asked) == 6, "two steps, each asked again twice"
 
 
 def test_a_judge_without_steps_leaves_it_to_the_rules(judged: Callable[..., Any]) -> None:
@@ -484,8 +484,8 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
     assert error == "the rules cannot read the stated answer: 'the claim holds'"
     values = records[1].metrics
     assert (values["rpts"] is not None) == (judge == "lexical")
-    unknown = ("accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_guarded")
-    assert [values[name] for name in (*unknown, "accuracy_guarded", "root_bears")] == [None] * 6
+    unknown = ("accuracy", "accuracy_rpts", "right_for_wrong_reason")
+    assert [values[name] for name in unknown] == [None] * 3
     assert logged[:2] == [
         "WARNING: 2 of 4 answers are neither right nor wrong, and are left out of accuracy, which "
         f"is from 0.250 (all of them wrong) to 0.750 (all right); most often: {error}",
@@ -514,50 +514,33 @@ THINKER = f"<think>{THOUGHT}</think>{STEPS}"
 
 
 @table(
-    "source, response, visible, hidden",
-    ("answer", THINKER, 2, None),
-    ("thinking", THINKER, 3, None),
-    ("both", THINKER, 2, 3),
+    "source, response, steps",
+    ("answer", THINKER, 2),
+    ("thinking", THINKER, 3),
     # Without thinking, there is none to score; the answer is graded all the same.
-    ("answer", STEPS, 2, None),
-    ("thinking", STEPS, None, None),
-    ("both", STEPS, 2, None),
-    ("both", f"<think> \n</think>{STEPS}", 2, None),
-    # The visible part has no reasoning: its RPTS is that of the thinking, as without the setting.
-    ("both", f"<think>{THOUGHT}</think>Final answer: agree", 3, 3),
-    ("both", f"<think>{THOUGHT}\nFinal answer: agree", 3, 3),
+    ("answer", STEPS, 2),
+    ("thinking", STEPS, None),
+    ("thinking", f"<think> \n</think>{STEPS}", None),
+    # The visible part has no reasoning: the thinking is scored.
+    ("answer", f"<think>{THOUGHT}</think>Final answer: agree", 3),
+    ("answer", f"<think>{THOUGHT}\nFinal answer: agree", 3),
 )
 def test_the_reasoning_of_answer_and_thinking(
     judged: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     source: str,
     response: str,
-    visible: int | None,
-    hidden: int | None,
+    steps: int | None,
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_SOURCE", source)
-    (written,), asked = judged([response], says("Score: 0.8"), mode="rule")
+    (written,), _ = judged([response], says("Score: 0.8"), mode="rule")
     record = RptsRecord.parse(written, text=response)
-    assert (len(record.steps) or None) == visible
-    assert (record.rpts is None) == (visible is None)
-    assert record.reason == (None if visible else "the response has no thinking")
+    assert (len(record.steps) or None) == steps
+    assert (record.rpts is None) == (steps is None)
+    assert record.reason == (None if steps else "the response has no thinking")
     assert record.answer.correct is True
-    assert record.settings.source == ("thinking" if source == "thinking" else "answer")
+    assert record.settings.source == source
     assert ("source" in written["settings"]) == (source == "thinking")
-    assert ("thinking" in written) == (hidden is not None)
-    thinking = record.thinking
-    assert record.metrics["rpts_thinking"] == (None if thinking is None else thinking.rpts)
-    if thinking is not None:
-        assert len(thinking.steps) == hidden
-        assert thinking.rpts == pytest.approx(0.8)
-        assert thinking.guarded is not None
-        assert (thinking.instance, thinking.answer) == (record.instance, record.answer)
-        assert thinking.settings.source == "thinking"
-        assert {"instance", "settings"}.isdisjoint(written["thinking"])
-        assert RptsRecord.parse(json.loads(record.to_json()), text=response) == record
-    roots = sum("does the evidence that they cite" in instructions(each) for each in asked)
-    same = (visible, hidden) == (3, 3)  # equal requests are sent once
-    assert roots == bool(visible) + bool(hidden) - same
 
 
 def test_a_long_thinking_is_judged_by_passages(
@@ -579,58 +562,3 @@ def test_a_long_thinking_is_judged_by_passages(
     assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
     assert 0 < passages < 400
     assert cut.startswith("long thinking: judged are ")
-
-
-@table(
-    "name, settings, reply, field, value",
-    ("pretended_tools", {"pretended_tools": True}, "Verdict: pretended", "pretended", 1.0),
-    ("thinking_answer_consistency", {"consistency": True}, "判定：不一致", "consistent", 0.0),
-    ("thinking_answer_consistency", {"consistency": True}, "Hard to say.", "consistent", None),
-)
-def test_questions_about_the_thinking(
-    judged: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    settings: dict[str, bool],
-    reply: str,
-    field: str,
-    value: float | None,
-) -> None:
-    configure(monkeypatch, **settings)
-    (asked_for,) = settings
-
-    def answer(body: dict[str, Any]) -> str:
-        return reply if "in private" in instructions(body) else oracle.answer(body)
-
-    (record, other), asked = judged([THINKER, STEPS], answer)
-    verdict = None if value is None else bool(value)
-    assert record[asked_for][field] is verdict
-    assert (record[asked_for]["error"] is None) == (value is not None)
-    assert record[asked_for]["prompt_version"] == Prompts().version(asked_for)
-    assert RptsRecord.parse(record).metrics[name] == value
-    assert asked_for not in other, "there is no thinking to ask about"
-    bodies = [each for each in asked if "in private" in instructions(each)]
-    assert len({json.dumps(each["messages"][:2]) for each in bodies}) == 1
-    shown = bodies[0]["messages"][1]["content"]
-    assert THOUGHT in shown
-    assert ("the shop is closed" in shown) == (asked_for == "consistency")
-
-
-def test_questions_about_the_thinking_need_a_judge_that_writes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configure(monkeypatch, consistency=True)
-    assert TransformFilter(judge="none").reading().questions == ()
-    with pytest.raises(JudgeConfigurationError, match="consistency = true needs a judge that wri"):
-        TransformFilter(judge="lexical")
-
-
-def test_only_metrics_that_can_have_a_value_are_in_the_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert AggregateFilter().unasked == {
-        *("rpts_thinking", "rpts_guarded_thinking"),
-        *("thinking_answer_consistency", "pretended_tools"),
-    }
-    configure(monkeypatch, source="both", consistency=True)
-    assert AggregateFilter().unasked == {"pretended_tools"}

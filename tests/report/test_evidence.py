@@ -79,10 +79,6 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
         RPTS, RptsRecord, seen(make_doc("zh", reasoning=[])), STEPS["zh"], {},
     ),
     "no answer": (RPTS, RptsRecord, make_doc(), STEPS["en"].rpartition("\n")[0], {}),
-    "thinking": (
-        RPTS, RptsRecord, make_doc(), THOUGHT + FREE,
-        {"source": "both", "consistency": True, "pretended_tools": True, "transform": "llm"},
-    ),
     "no reasoning after the thinking": (
         RPTS, RptsRecord, make_doc(), THOUGHT + "The answer is 42.", {"transform": "llm"},
     ),
@@ -99,7 +95,7 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     ),
     "rome": (
         lambda: [RomeAnswerFilter()], RomeRecord, rome.make_doc(), THOUGHT + "Final Answer: A",
-        {"rome": {"grader": "llm"}, "consistency": True, "pretended_tools": True},
+        {"rome": {"grader": "llm", "consistency": True, "pretended_tools": True}},
     ),
     "rome in Chinese": (
         lambda: [RomeAnswerFilter()], RomeRecord, rome.make_doc(language="zh"), "答案：B",
@@ -137,12 +133,11 @@ def record_of(name: str, monkeypatch: pytest.MonkeyPatch) -> Any:
 def rebuilt(record: Any) -> list[Rebuilt]:
     """All requests about a response."""
     found: list[Rebuilt | None] = []
-    for part in (record, getattr(record, "thinking", None)):
-        if isinstance(part, RptsRecord):
-            found += [each for asked in step_requests(part) for each in asked]
-            found += [rewriting_request(part, record.text)] * (part.transform.reply is not None)
-            if part is record and part.answer.call:
-                found.append(Rebuilt(*part.answer.call.asked))
+    if isinstance(record, RptsRecord):
+        found += [each for asked in step_requests(record) for each in asked]
+        found += [rewriting_request(record, record.text)] * (record.transform.reply is not None)
+        if record.answer.call:
+            found.append(Rebuilt(*record.answer.call.asked))
     grading = grading_of({RomeRecord: "rome", CmmathRecord: "cmmath"}.get(type(record), "rpts"))
     shown = grading.display.answer(record).grades
     return [*filter(None, [*found, *(each.asked for each in shown if each.reply is not None)])]
@@ -180,7 +175,7 @@ def test_tokens_and_cost_are_known_without_a_price_only_tokens(
     """Each reply took 10 and 5 tokens: of two steps and the root, and of a second question."""
     server.answer = oracle.answer
     record = record_of("steps", monkeypatch)
-    calls = 1 + sum(len(step.questions) for step in record.steps)
+    calls = sum(len(step.questions) for step in record.steps)
     known = {"calls": calls, "cached": 0, "tokens_in": 10 * calls, "tokens_out": 5 * calls}
     assert spent_on(record, cost_function()) == {**known, "cost": None}
     monkeypatch.setenv("LMMS_RPTS_PRICE", "2/4")

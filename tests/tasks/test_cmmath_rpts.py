@@ -120,16 +120,13 @@ def test_our_format_is_read_and_graded_without_a_judge(judged: Judged) -> None:
     ]
     assert record["answer"] == {"value": "9", "by": "rule", "correct": True, "error": None}
     assert (record["schema"], record["rpts"]) == ("lmms_rpts.rpts", pytest.approx(0.8))
-    assert len(asked) == 3, "one question for each step, one for the root, and no others"
+    assert len(asked) == 2, "one question for each step, and no others"
 
 
 def test_a_step_is_judged_by_the_reference_solution(judged: Judged) -> None:
-    _, asked = judged("结论0：根据图片0，边长是3。\n最终答案：9")
-    # Both are asked at the same time, in any order.
-    question, root = sorted(asked, key=lambda body: "作答者的答案" in material(body))
+    _, (question,) = judged("结论0：根据图片0，边长是3。\n最终答案：9")
     assert "正方形的面积等于边长乘边长：$3\\times 3=9$．" in material(question)
     assert "边长是3。" in material(question)
-    assert "作答者的答案：\n<<<9>>>" in material(root)
 
 
 def test_free_text_is_rewritten_by_the_judge(judged: Judged) -> None:
@@ -165,7 +162,7 @@ def test_an_image_without_reference_solution_needs_no_judge(judged: Judged) -> N
     (record,), asked = judged(text, doc=document(analysis=" \n"))
     assert record["steps"][0]["score"] == 1
     assert "says nothing about image 0" in record["steps"][0]["note"]
-    assert len(asked) == 2, "the second step and the root"
+    assert len(asked) == 1, "the second step"
 
 
 def test_a_record_of_each_metric(judged: Judged) -> None:
@@ -206,8 +203,6 @@ def test_the_judge_decides_what_the_rules_leave(
     asked_for = {"call": ANY, "reply": said} if by == "judge" else {}
     answer = {"value": value, "by": by, "correct": correct, "error": None}
     assert record["answer"] == answer | asked_for
-    # A right answer has a root to judge, if it is known.
-    assert (record["root"] is None) is (record["guarded"] is None) is (correct and not found)
     compared = [material(body) for body in asked if compares(body)]
     assert len(compared) == (by == "judge")
     for text in compared:
