@@ -13,7 +13,7 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings, options_given
 from lmms_rpts.host.task_index import read_simply
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.own import KEY
 
@@ -124,7 +124,7 @@ def examine_folder(folder: Path) -> Sequence[Check]:
     settings = load_settings()
     try:
         if judge and settings.judge:
-            find_judges(settings.judge, settings)
+            find_judge(settings.judge, settings)
     except JudgeConfigurationError:
         return checks  # a judge that cannot be used has its own check
     return [*checks, *judge.values()]
