@@ -94,7 +94,7 @@ def changed(item: dict[str, Any]) -> Any:
     (changed({"score": 1.5}), r"items\[0\].score should be a number from 0 to 1, not 1.5"),
     (changed({"score": "1"}), "should be a number, not '1'"),
     (changed({"score": True}), "should be a number, not True"),
-    (changed({"kind": "second"}), "kind should be one of inference, image, .*, not 'second'"),
+    (changed({"kind": "second"}), "kind should be one of inference, image, not 'second'"),
     (changed({"language": "fr"}), "language should be one of en, zh"),
     (changed({"premises": ["a", 7]}), r"premises\[1\] should be a string, not 7"),
     (changed({"step": -1}), "step should be a whole number, not -1"),
