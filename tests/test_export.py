@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.dataframes import (
-    DRAW_TYPES,
     STEP_TYPES,
     ExportError,
     read_frame,
@@ -22,7 +21,6 @@ from lmms_rpts.analysis.dataframes import (
 )
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.perturbed_runs import draws, write_rpts_run
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 
@@ -187,20 +185,3 @@ def test_the_columns_are_documented() -> None:
     text = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
     table = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| `")]
     assert table == [f"`{name}`" for name in STEP_TYPES]
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_draws_of_expanded_tasks_have_columns(tmp_path: Path, suffix: str) -> None:
-    design = draws(2, wording=2, clues=2, negated=2)
-    write_rpts_run(tmp_path / "run", "wording", design, samples=2)
-    path = tmp_path / f"out{suffix}"
-    assert export(tmp_path / "run", "--responses", "-o", path).exit_code == 0
-    frame = read_frame(path)
-    assert [*frame][-len(DRAW_TYPES) :] == [*DRAW_TYPES]
-    wordings = frame.groupby(["sample", "wording"])["accuracy"].mean()
-    assert wordings.tolist() == [1, 0, 1, 0]
-    assert frame["clues"].fillna("").tolist() == ["", "", "1 0", "1 0"] * 4
-    assert frame["negated"].tolist() == [False, True] * 8
-    steps = export(tmp_path / "run", "-o", path)
-    assert steps.exit_code == 0, steps.output
-    assert read_frame(path)["draw"].tolist() == sorted([*range(8)] * 2) * 2

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.base.escaping import cost, did_you_mean
-from lmms_rpts.base.settings import Settings, load_settings, options_given
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge
 
 
@@ -27,12 +27,6 @@ def estimate(
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
-    perturb: Annotated[
-        str | None,
-        typer.Option(
-            "--perturb", help="Expand the tasks, as LMMS_RPTS_PERTURB: wording=5,order=all,..."
-        ),
-    ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -49,8 +43,7 @@ def estimate(
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
     settings = load_settings(judge=judge)
-    with options_given(perturb=perturb):
-        found = _gather(tasks, samples, limit, include_path)
+    found = _gather(tasks, samples, limit, include_path)
     _show(found, settings)
 
 
@@ -61,7 +54,6 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.analysis.rescoring import check_expansions
     from lmms_rpts.host.task_index import split_name
     from lmms_rpts.runs.responses import read_responses
 
@@ -75,7 +67,6 @@ def _gather(
         # Under the name of the task, or of the one that it wraps.
         asked = split_name(task)
         names = [task, *([asked.base] if asked else [])]
-        check_expansions(saved.files, names)
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)

@@ -245,9 +245,8 @@ def _score(
     if rescoring.grades:
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
-    perturb = rescoring.perturb
     follow = {"status": output.absolute(), "command": same_command()}
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
+    with options_given(judge=chosen, correct=correct, grades=grades, **follow):
         environment = environment_without()
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
