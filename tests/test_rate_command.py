@@ -91,5 +91,3 @@ def test_long_texts_are_told(command: Command, tmp_path: Path) -> None:
     done = command(run, "-o", tmp_path / "rate.html")
     assert "too long to read: 1." in done.output
     assert (tmp_path / "rate.html").stat().st_size < 100_000
-
-

@@ -19,15 +19,14 @@ from lmms_rpts.base.files import check_writable, draft_of
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
 
-Runs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
-        "files. NAME=FOLDER sets the name of a run.",
-        show_default=False,
-    ),
-]
+_RUNS = typer.Argument(
+    metavar="RUN...",
+    help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
+    "files. NAME=FOLDER sets the name of a run.",
+    show_default=False,
+)
+Runs = Annotated[list[str], _RUNS]
+OptionalRuns = Annotated[list[str] | None, _RUNS]
 OneRun = Annotated[
     str,
     typer.Argument(

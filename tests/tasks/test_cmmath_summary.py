@@ -430,8 +430,6 @@ def row(output: str, *start: str) -> list[str]:
     return next(cells for cells in lines if cells[: len(start)] == list(start))
 
 
-
-
 def test_a_narrow_screen_shows_all_numbers(
     command: Command, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -479,5 +477,3 @@ def test_missing_captions_are_counted(tmp_path: Path) -> None:
     summary = summarize(read_runs([tmp_path]))
     (said,) = summary.warnings
     assert said.endswith("for 2 of 3 responses to cmmath_caption, there was no caption")
-
-

@@ -146,8 +146,6 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
 Command = Callable[..., Result]
 
 
-
-
 @pytest.fixture
 def run(tmp_path: Path) -> Path:
     records = {
@@ -156,10 +154,6 @@ def run(tmp_path: Path) -> Path:
     }
     write_rome_run(tmp_path / "a", records, tokens=1200)
     return tmp_path / "a"
-
-
-
-
 
 
 @table("arguments", ["sweep", "RUN"], ["agreement", "RUN", "RUN"])
