@@ -36,7 +36,7 @@ LONG = [
     "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
     "host/any_task_refusals", "report/writing", "architecture", "judging/openai_backend",
     "outside_benchmark", "values", "status", "two_nodes", "site", "shards",
-    "score_logs",
+    "score_logs", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()
