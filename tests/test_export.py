@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -41,6 +42,19 @@ EDGES = ["", "=", "'", "''", "-", "\0", "\r", "\n", '"', ","]
 
 def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def test_the_schema_describes_records() -> None:
+    """Each field of a written record is in the schema of its kind."""
+    schema = json.loads(export("--schema").stdout)
+    fields = {
+        each["properties"]["schema"]["const"]: each["properties"].keys()
+        for each in schema["$defs"].values()
+        if "schema" in each.get("properties", {})
+    }
+    assert fields.keys() == {f"lmms_rpts.{name}" for name in ("rpts", "rome", "cmmath", "reform")}
+    assert make_record([1.0, 0.5]).keys() <= fields["lmms_rpts.rpts"]
+    assert export().exit_code == 1
 
 
 def row(**cells: object) -> dict[str, object]:
