@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import (
     IncludePath,

@@ -594,23 +594,6 @@ def test_print_and_colours(browser: Any, report: Path) -> None:
     page.context.close()
 
 
-def test_a_report_in_a_folder(browser: Any, runs: Path) -> None:
-    with watched(browser, report_of(runs, "pages", "a", "b")) as found:
-        page = found.page
-        page.get_by_role("link", name="q5", exact=True).click()
-        image = page.locator("article.open .images img").first
-        assert image.evaluate("each => each.decode().then(() => each.naturalWidth)") == 1000
-        page.locator("article.open .images a").first.click()
-        expect(page.locator("dialog.zoom img")).to_be_visible()
-        press(page, "Escape j")
-        expect_title(page, "q2")
-        press(page, "Escape")
-        expect_listed(page, *ORDER)
-        names = sorted(each.name for each in (runs / "pages").iterdir())
-        assert names == ["images", "index.html"]
-        assert len([*(runs / "pages" / "images").iterdir()]) == 2
-
-
 # What a reader does, and what then appears.
 STATES: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "overview": ("", lambda page: None, "table.rpts"),
