@@ -28,7 +28,6 @@ from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
 from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
-from lmms_rpts.commands.view import view
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -41,7 +40,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 
 for panel, commands in {
     _PREPARE: (init, doctor, estimate, shards),
-    _LOOK: (view, report, tree, summarize, compare, instability, sweep, export),
+    _LOOK: (report, tree, summarize, compare, instability, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

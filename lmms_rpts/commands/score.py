@@ -288,14 +288,14 @@ def _score(
     ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one.
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
-    from lmms_rpts.host.task_index import own_tasks
+    from lmms_rpts.host.task_files import own_documents
     from lmms_rpts.judging import JudgeConfigurationError, choices
     from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     judge, correct, output = given.judge, given.correct, given.output
     metric = load_settings(correct=correct).correct
-    default, own = given.known.task if given.known else None, own_tasks(given.include_path)
+    default, own = given.known.task if given.known else None, own_documents(given.include_path)
     rescoring = plan_score(samples, given.task, own=own, correct=metric, default_task=default)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
         fail(
@@ -329,8 +329,7 @@ def _score(
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
     perturb = rescoring.perturb
-    follow = {"status": output.absolute(), "command": same_command()}
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
+    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb):
         environment = environment_without()
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)

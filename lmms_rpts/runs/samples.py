@@ -251,7 +251,7 @@ def read_logged(
     for named, doc_id, entry in _documents(files):
         key = named or str(entry.get("task", "task")), doc_id
         if key in wanted and key not in found:
-            turns = turns_of(entry.get("messages") or entry.get("input"))
+            turns = turns_of(entry.get("input"))
             asked = _question(entry) or _clipped(Logged(turns=turns).prompt)
             found[key] = Logged(asked, _clipped(entry.get("target")), turns)
     return found
@@ -334,7 +334,10 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
     path.write_text(json.dumps(grades), encoding="utf-8")
 
 
-def load_task_grades(path: Path, task: str) -> Grades:
-    """The grades of a task from a file of ``write_task_grades``."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get(task, {})
-    return {int(doc_id): values for doc_id, values in found.items()}
+def load_task_grades(path: Path) -> dict[str, Grades]:
+    """The grades of tasks from a file of ``write_task_grades``."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        task: {int(doc_id): values for doc_id, values in grades.items()}
+        for task, grades in found.items()
+    }

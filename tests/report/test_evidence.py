@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from PIL import Image
 from playwright.sync_api import expect
 from typer.testing import CliRunner
@@ -29,7 +30,6 @@ from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.samples import turns_of
 from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord

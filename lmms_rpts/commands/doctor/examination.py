@@ -43,7 +43,6 @@ from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, 
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,
-    broken_benchmarks,
     refuse_unknown_settings,
     settings_tables,
 )
@@ -102,7 +101,7 @@ def plan(
     notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them."""
-    from lmms_rpts.host.own_files import examine_folder
+    from lmms_rpts.host.own_tasks import examine_folder
 
     judge = Stage(
         "judge",
@@ -193,18 +192,7 @@ def _check_validity() -> list[Check]:
 
 def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
-    known: list[Benchmark] = []
-    try:
-        known += benchmarks().values()
-        broken = [
-            problem("benchmarks", each, "fix that package, or uninstall it")
-            for each in broken_benchmarks()
-        ]
-    except SettingError as error:
-        broken = [problem("benchmarks", error)]
-    if broken:
-        yield Stage("benchmarks", "listing benchmarks", lambda: broken)
-    for each in known:
+    for each in benchmarks().values():
         yield Stage(each.title, "checking data and images", partial(_examine, each))
 
 

@@ -327,17 +327,6 @@ def check_cmmath(images: bool = True, text: str = "") -> None:
             )
 
 
-def check_rpts() -> None:
-    """Check what ``cmmath_rpts`` needs."""
-    from lmms_rpts.filters.aggregate import AggregateFilter
-    from lmms_rpts.filters.score import ScoreFilter
-    from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
-
-    for each in (CmmathTransformFilter, ScoreFilter, AggregateFilter):
-        each()
-    check_problems()
-
-
 def check_problems(images: bool = True) -> Questions[Problem]:
     """Check the problems and, if a task shows them, their images."""
     read = DATA.load()
@@ -385,5 +374,4 @@ CHECKS: dict[str, Callable[[], object]] = {
     "cmmath_caption": partial(check_cmmath, images=False, text="caption"),
     "cmmath_inputs": partial(check_cmmath, text="caption"),
     "cmmath_describe": check_problems,
-    "cmmath_rpts": check_rpts,
 }

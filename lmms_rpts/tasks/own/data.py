@@ -1,14 +1,14 @@
-"""Instances of custom tasks: their model, the reader of a file, and the documents for filters."""
+"""The data of own tasks: the model of an instance, the reader of a file, and the documents."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, PlainValidator, ValidationError
 
@@ -16,24 +16,19 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.filters.documents import STANCES, gold_faults
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
-from lmms_rpts.grading.options import gold_marks, read_options
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.rating_file import Relation
-from lmms_rpts.runs.record import Perturbed
-from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.own.prompts import lettered, marks_of
-from lmms_rpts.tasks.perturbation import (
-    MARKS,
-    Perturbation,
-    Things,
-    clue_things,
-    in_order,
-    rearranged,
-    tied,
-)
+from lmms_rpts.tasks.aggregation import metric_list
+from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
+from lmms_rpts.tasks.images import add_image_column, named_faults
+from lmms_rpts.tasks.own.prompts import lettered
 from lmms_rpts.tasks.questions import Identity
+from lmms_rpts.tasks.rpts_eval import data as rpts_eval
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """Types of answers, which determine how they are graded; ``none``: not graded."""
@@ -42,7 +37,7 @@ FUNCTION = "function"
 """The form of answers that a custom function grades."""
 
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
-NO_ANSWERS = " (answer: none in the YAML if there are no answers)"
+NO_ANSWERS = " (answer none, in utils.py and in the YAML, if there are no answers)"
 """Advice in the message on a missing answer."""
 
 _NEAR = 0.8
@@ -124,26 +119,64 @@ class OwnDocument:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OwnData:
     """The file of the instances of a task, the folder of their images, and their defaults.
 
+    A task has a module ``utils.py`` beside its YAML, which makes one of these and names the parts
+    to which the YAML refers (``!function utils.process_docs``).
+
     Attributes:
-        form: type of the answers.
+        answer: type of the answers: one of ``FORMS``, or ``FUNCTION``.
         language: language of the prompts of instances without one.
     """
 
     data: Path
     images: Path
-    form: str
-    language: str
+    answer: str
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("answer", self.answer, (*FORMS, FUNCTION)),
+            ("language", self.language, get_args(Language)),
+        ):
+            if value not in known:
+                raise DataError(
+                    f"{self.data} cannot be evaluated: {name} should be one of {', '.join(known)}, "
+                    f"not {shown(value)}"
+                )
+
+    def dataset_kwargs(self) -> dict[str, Any]:
+        """Where the ``datasets`` library finds the documents."""
+        return dataset_kwargs(load(self), OwnDocument, "own_tasks", "documents")
+
+    def process_docs(self, dataset: Dataset) -> Dataset:
+        """The documents with their images."""
+        return add_image_column(dataset, folder=self.images, root=self.images, column="visual_clue")
+
+    def metadata(self) -> dict[str, Any]:
+        """What is known of the data and of the settings, for the results file."""
+        documents = load(self)
+        return {
+            **rpts_eval.metadata,
+            "instances": len(documents),
+            "data_sha256": digest(documents),
+            "answer": self.answer,
+            "data": str(self.data),
+            "images": str(self.images),
+        }
 
 
-def load(source: Source) -> tuple[OwnDocument, ...]:
+METRIC_LIST = metric_list({name: each for name, each in METRICS.items() if not each.needs_answer})
+"""``metric_list`` of a task whose answers are not graded."""
+
+
+def load(source: OwnData) -> tuple[OwnDocument, ...]:
     """The documents of a task, with their images checked."""
     if not source.data.is_file():
         raise DataError(
-            f"Cannot read the file of instances {source.data}: No such file. Set data: under rpts: "
-            "to it, relative to the YAML file"
+            f"Cannot read the file of instances {source.data}: No such file. Name it in utils.py, "
+            "beside the YAML file"
         )
     # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
     found = source.data.stat()
@@ -155,20 +188,20 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
 
 @lru_cache(maxsize=8)
 def _loaded(
-    source: Source, stamp: tuple[int, ...]
+    source: OwnData, stamp: tuple[int, ...]
 ) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
     rows = list(read_rows(source.data))
-    instances, faults = check_instances(rows, source.form)
+    instances, faults = check_instances(rows, source.answer)
     named = [(f"{label(row)}: images", each.images) for row, each in instances if each.images]
     if named and not source.images.is_dir():
         faults.append(
-            f"the folder of images {source.images} is missing: create it, or set another one as "
-            "images: under rpts:"
+            f"the folder of images {source.images} is missing: create it, or name another one in "
+            "utils.py"
         )
     else:
         faults += named_faults(named, source.images, source.images)
     documents = (
-        as_document(each, source.form, source.language, row.number) for row, each in instances
+        as_document(each, source.answer, source.language, row.number) for row, each in instances
     )
     return tuple(documents), tuple(faults)
 
@@ -279,54 +312,3 @@ def _named(fault: str, sources: Mapping[str, str] | None) -> str:
     title = shown(source) + (f" ({field})" if source != field else "")
     fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
     return title + fault.removeprefix(field) if field else fault
-
-
-# --- perturbed documents -------------------------------------------------------------------------
-
-
-def _choices(doc: Mapping[str, Any]) -> tuple[list[str], int] | None:
-    """The texts of the options and the place of the right one, if their order can vary."""
-    marks = doc.get("marks") or marks_of(doc["options"])
-    texts = [each.partition(". ")[2] for each in lettered(doc["options"], marks)]
-    if doc["form"] == "agree" or {*texts} & {"", *marks} or len({*texts}) < len(texts):
-        return None
-    gold = gold_marks(doc["answer"], read_options(doc["options"], doc.get("marks") or ()))
-    if not texts or tied(doc["statement"], texts) or len(gold) != 1:
-        return None
-    return texts, list(marks).index(min(gold))
-
-
-def _things(doc: Mapping[str, Any]) -> Things:
-    found = clue_things(doc)
-    if (choices := _choices(doc)) is None:
-        return found
-    texts, right = choices
-    # Not 1, 2, 3 where these, or more than nine, are options.
-    styles = [
-        style
-        for style, marks in MARKS.items()
-        if len(texts) <= len(marks) and not {*marks} & {*texts}
-    ]
-    return replace(found, options=len(texts), right=right, marks=styles)
-
-
-def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
-    changed = rearranged(doc, perturbed)
-    now = {**doc, **changed}
-    if not (perturbed.order or perturbed.marks) or not (choices := _choices(now)):
-        return changed
-    texts, right = choices
-    order = perturbed.order or range(len(texts))
-    marks, options = MARKS[perturbed.marks or "upper"][: len(texts)], in_order(texts, order)
-    shown = "\n".join(lettered(now["options"], now.get("marks") or ()))
-    by_text = now["answer"].strip().casefold() == texts[right].casefold()
-    return changed | {
-        "options": options,
-        "marks": list(marks),
-        "context": now["context"].removesuffix(shown) + "\n".join(lettered(options, marks)),
-        "answer": now["answer"] if by_text else marks[order.index(right)],
-    }
-
-
-PERTURBATION = Perturbation(_things, _perturbed)
-"""The order of images, of texts and of options, their marks, and the statement."""
