@@ -11,7 +11,6 @@ import typer
 
 from lmms_rpts import __version__
 from lmms_rpts.base.terminal import plain_log
-from lmms_rpts.commands import cache
 from lmms_rpts.commands.agreement import agreement
 from lmms_rpts.commands.common import Config, complain, paragraphs, with_settings
 from lmms_rpts.commands.compare import compare
@@ -47,7 +46,6 @@ for panel, commands in {
         # The doctor lists a misspelt setting among the other problems.
         checked = with_settings(command, refuse=command is not doctor)
         app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(checked)
-app.add_typer(cache.app, name="cache", rich_help_panel=_JUDGE)
 
 
 def _show_version(wanted: bool) -> None:

@@ -1,9 +1,8 @@
-"""The ``lmms-rpts`` command: its output on cache and cost, and its errors."""
+"""The ``lmms-rpts`` command: its output on cost, and its errors."""
 
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +10,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.judging import JudgeRequest, Usage, open_engine
-from lmms_rpts.judging.cache import FILE, AnswerCache
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import JudgeServer, by_prompt
 from tests.support.tables import table
@@ -27,88 +24,6 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path))
     monkeypatch.setenv("COLUMNS", "200")
     return lambda *arguments: CliRunner().invoke(app, list(arguments))
-
-
-def fill(folder: Path, *judges: str) -> None:
-    cache = AnswerCache(folder)
-    for judge in judges:
-        for number in range(3):
-            request = JudgeRequest(
-                "image", [{"role": "user", "content": f"“{number}” ✓"}], prompt_version="1"
-            )
-            cache.store(f"{judge}{number}", judge, request, f"Score: 0.{number}", Usage(100, 7))
-    cache.close()
-
-
-def test_the_cache_is_shown_exported_and_cleared(command: Command, tmp_path: Path) -> None:
-    # An empty cache is no error for ``info``.
-    for name, code in (("info", 0), ("export", 1)):
-        nothing = command("cache", name)
-        assert (nothing.exit_code, "No cached replies" in nothing.output) == (code, True)
-    fill(tmp_path, "openai:a", "hf:b")
-    said = command("cache", "info").output
-    assert said.startswith(f"{tmp_path / FILE} (")
-    assert "6 replies, from" in said
-    for judge in ("openai:a", "hf:b"):
-        (line,) = [line for line in said.splitlines() if judge in line]
-        assert [word for word in line.split() if word.isdigit()] == ["1", "3", "321"]
-    unknown = command("cache", "clear", "--judge", "hf:x", "--yes")
-    assert (unknown.exit_code, "No cached replies of hf:x " in unknown.output) == (1, True)
-    assert "3 replies deleted" in command("cache", "clear", "--judge", "hf:b", "--yes").output
-    assert command("cache", "clear").exit_code == 1, "without --yes it asks first"
-
-    printed = [json.loads(line) for line in command("cache", "export").output.splitlines()]
-    assert [row["reply"] for row in printed] == ["Score: 0.0", "Score: 0.1", "Score: 0.2"]
-    row = {"judge": "openai:a", "kind": "image", "output_tokens": 7}
-    assert printed[1].items() >= row.items()
-    assert printed[1]["messages"] == [{"role": "user", "content": "“1” ✓"}]
-    assert command("cache", "export", "-o", str(tmp_path / "out.jsonl")).exit_code == 0
-    written = (tmp_path / "out.jsonl").read_text(encoding="utf-8").splitlines()
-    assert [json.loads(line) for line in written] == printed
-
-    assert "3 replies deleted" in command("cache", "clear", "--yes").output
-
-
-def test_files_and_folders_that_are_no_cache(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / FILE).write_text("this is no database, but a text that is long enough" * 50)
-    failed = command("cache", "info")
-    assert (failed.exit_code, FILE in failed.output) == (1, True)
-    assert command("cache", "clear", "--judge", "x", "--yes").exit_code == 1
-    assert "was deleted" in command("cache", "clear", "--yes").output
-    assert not (tmp_path / FILE).exists()
-
-    fill(tmp_path, "openai:a")
-    with sqlite3.connect(tmp_path / FILE) as connection:
-        connection.execute("PRAGMA user_version = 99")
-    connection.close()
-    assert "another version" in command("cache", "info").output
-
-    for arguments in (("info",), ("export",), ("clear", "--yes")):
-        said = command("cache", *arguments, "--folder", str(tmp_path / FILE))
-        expected = f"--folder: {tmp_path / FILE} is not a folder\n"
-        assert (said.exit_code, said.output) == (1, expected), arguments
-    # Nothing was cached yet: no mistake of the user.
-    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "later"))
-    said = command("cache", "info")
-    nothing = f"No cached replies in {tmp_path / 'later'}. The folder does not exist.\n"
-    assert (said.exit_code, said.output) == (0, nothing)
-    monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
-    assert "--folder" in command("cache", "info").output
-
-
-def test_an_engine_fills_the_file_that_the_command_reads(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    with JudgeServer(by_prompt()) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        request = JudgeRequest("image", [{"role": "user", "content": "q"}])
-        with open_engine("openai:m", cache_dir=tmp_path, progress=False) as engine:
-            (verdict,) = engine.run([request])
-    (row,) = [json.loads(line) for line in command("cache", "export").output.splitlines()]
-    assert row["reply"] == verdict.text
-    assert (row["input_tokens"], row["output_tokens"]) == (10, 5)
 
 
 def figures(said: str, row: str) -> list[float]:
@@ -217,7 +132,6 @@ def test_a_file_of_settings_is_named_before_or_after_the_command(
     ["summarize", "no-run"],
     ["tree", "no-run", "--id", "0"],
     ["init", "no_task"],
-    ["cache", "info"],
 )
 def test_a_misspelt_setting_is_refused(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

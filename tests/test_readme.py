@@ -8,11 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
-
-import nbformat
-import pytest
 
 from lmms_rpts.base.settings import CONFIG, Settings
 from lmms_rpts.commands.doctor.judge import VALID
@@ -20,11 +16,9 @@ from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.judging import BACKENDS
 from lmms_rpts.tasks.rpts_eval.data import CHECKS
 from lmms_rpts.tasks.rpts_eval.runs import read_run
-from tests.support import generated_docs
 from tests.support.fork_server import ROOT
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run
-from tests.support.notebook import NOTEBOOK, execute, outputs
 from tests.support.ratings import rated_file
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -32,9 +26,6 @@ QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
 _BLOCK = re.compile(r"^ *```(\w*)\n(.*?)^ *```", re.DOTALL | re.MULTILINE)
 BLOCKS = _BLOCK.findall(README)
 _NOT_RUN = ("python3 -m venv", ". .venv", "pip install")
-# Times, sizes, and the width of columns differ between runs.
-_CHANGING = ((re.compile(r"\d{8}_\d{6}"), "TIME"), (re.compile(r"[\d.,]+ (kB|MB)"), "SIZE"))
-SKIPS_LINES = "..."
 
 
 def perform(command: str, folder: Path, **env: str) -> str:
@@ -113,75 +104,15 @@ def test_names_and_links_are_those_that_there_are() -> None:
         subprocess.run(["make", "-n", target], cwd=ROOT, check=True, capture_output=True)
 
 
-# ---- the quickstart and the notebook
+# ---- the quickstart
 
 
-def steps() -> Iterator[tuple[list[str], list[str]]]:
-    """The commands of each block, with the page's lines of the last command's output."""
-    blocks = _BLOCK.findall(QUICKSTART)
-    for (kind, text), (next_kind, output) in zip(blocks, [*blocks[1:], ("", "")], strict=True):
-        lines = text.replace("\\\n", " ").splitlines()
-        commands = [line for line in lines if not line.startswith(_NOT_RUN)]
-        if kind == "bash" and commands:
-            yield commands, output.splitlines() if next_kind == "text" else [SKIPS_LINES]
-
-
-def plain(line: str) -> str:
-    for pattern, name in _CHANGING:
-        line = pattern.sub(name, line)
-    return " ".join(line.split())
-
-
-def first_missing(shown: list[str], printed: str) -> str | None:
-    """The first line of a page that is not printed after its predecessors."""
-    lines = iter([plain(line) for line in printed.splitlines()])
-    anywhere = False
-    for line in shown:
-        if line.strip() == SKIPS_LINES:
-            anywhere = True
-        elif (plain(line) not in lines) if anywhere else (plain(line) != next(lines, None)):
-            return line
-        else:
-            anywhere = False
-    return None
-
-
-def test_the_commands_of_the_quickstart_print_what_it_shows(tmp_path: Path) -> None:
+def test_the_commands_of_the_quickstart_run(tmp_path: Path) -> None:
     questions = Path("examples", "ten_questions")  # what the page has as a zip file
     shutil.copytree(ROOT / questions, tmp_path / questions.name)
-    seen = set()
-    for commands, shown in steps():
-        seen |= {shlex.split(command)[1] for command in commands}
-        *_, printed = [perform(command, tmp_path, COLUMNS="100") for command in commands]
-        missing = first_missing(shown, printed)
-        assert missing is None, f"docs/quickstart.md: {missing!r} is not in:\n{printed}"
-    assert seen >= {"doctor", "demo", "init", "score", "tree"}
-    rows = (ROOT / questions / "questions.jsonl", ROOT / questions / "responses.jsonl")
-    assert all(
-        any(line in each.read_text(encoding="utf-8").splitlines() for each in rows)
-        for kind, text in _BLOCK.findall(QUICKSTART)
-        for line in text.splitlines()
-        if kind == "json"
-    )
+    for kind, text in _BLOCK.findall(QUICKSTART):
+        lines = text.replace("\\\n", " ").splitlines()
+        for command in lines if kind == "bash" else ():
+            if not command.startswith(_NOT_RUN):
+                perform(command, tmp_path, COLUMNS="100")
     assert (tmp_path / "report.html").is_file()
-
-
-def test_lines_are_found_in_order() -> None:
-    for shown, missing in ((["a", "b"], None), (["a", "c"], "c"), (["...", "c", "b"], "b")):
-        assert first_missing(shown, "a\nb\nc\n") == missing
-
-
-def test_the_notebook_prints_what_it_holds(
-    demo: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    results = copy_runs(demo, tmp_path, careful="careful", lucky="lucky")
-    monkeypatch.setenv("PYTHONPATH", str(ROOT))
-    monkeypatch.setenv("IPYTHONDIR", str(tmp_path / "ipython"))
-    assert outputs(execute(results)) == outputs(nbformat.read(NOTEBOOK, as_version=4))
-    assert NOTEBOOK.stat().st_size < 30_000
-
-
-def test_generated_tables_are_those_of_the_models() -> None:
-    for page in generated_docs.PAGES:
-        again = "write them anew: python -m tests.support.generated_docs"
-        assert page.read_text(encoding="utf-8") == generated_docs.written(page), again

@@ -29,7 +29,7 @@ FEW = ("reform_spatial", "reform_description", "reform_text")
 
 def in_file(folder: Path, **more: int) -> dict[str, str]:
     data = str(reference("reform_eval/data_samples"))
-    return write_config(folder, reform={"path": data, "java": False, **more})
+    return write_config(folder, reform={"path": data, **more})
 
 
 @pytest.fixture(scope="module")

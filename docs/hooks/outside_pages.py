@@ -1,4 +1,4 @@
-"""MkDocs hook: pages made from files outside of docs/, and from the notebook.
+"""MkDocs hook: pages made from files outside of docs/.
 
 CHANGELOG.md and others stay in the root, where GitHub and similar sites show them. Links
 between them and the pages in docs/ are relative paths in the repository; the hook rewrites them to
@@ -8,14 +8,12 @@ paths within the site.
 from __future__ import annotations
 
 import csv
-import html
 import io
-import json
 import os
 import posixpath
 import re
 import zipfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -50,29 +48,6 @@ def _listing(folder: Path) -> str:
     return "\n".join(parts)
 
 
-def _notebook(path: Path) -> str:
-    """A page with the cells of a notebook and their outputs."""
-    name = html.escape(path.name)
-    parts = []
-    for cell in json.loads(_text(path))["cells"]:
-        source = "".join(cell["source"])
-        if cell["cell_type"] == "markdown":
-            parts.append(source)
-            continue
-        parts.append(f"````python\n{source}\n````")
-        parts += map(_shown, cell["outputs"])
-    parts.insert(1, f'<a href="{name}" download>Download this notebook</a>')
-    return "\n\n".join(parts) + "\n"
-
-
-def _shown(output: Mapping[str, Any]) -> str:
-    """One output of a cell, as HTML if it has any; a blank line would end that in Markdown."""
-    shown = output["data"] if "data" in output else {"text/plain": output["text"]}
-    if "text/html" in shown:
-        return f"<div>{' '.join(''.join(shown['text/html']).split())}</div>"
-    return "````text\n" + "".join(shown["text/plain"]).rstrip() + "\n````"
-
-
 def _csv(words: str, *columns: str) -> Callable[[Path], str]:
     """A page with some columns of a CSV file as a table; the names of code are in backticks."""
 
@@ -95,7 +70,6 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
     "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
-    "docs/notebook.ipynb": ("notebook.md", _notebook),
     "lmms_rpts/tasks/reform_eval/sets.csv": (
         "reference/reform-sets.md",
         _csv(

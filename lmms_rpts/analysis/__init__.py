@@ -1,4 +1,4 @@
-"""Analyses of runs as functions, before and after a run, for scripts and notebooks.
+"""Analyses of runs as functions, before and after a run, for scripts.
 
 Names are imported on first use, because pandas and lmms-eval are slow to import. ``lmms_rpts`` has
 them as well.

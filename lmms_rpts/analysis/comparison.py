@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 
 from lmms_rpts.base.escaping import count, listed, shorten
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import differing_settings
@@ -134,9 +133,6 @@ class Comparison:
         runs = f"{shorten(self.label_a, 60)} and {shorten(self.label_b, 60)}"
         documents = count(self.documents, f"shared {self.paired.removesuffix('s')}")
         return f"<Comparison of {runs}: {documents}, {count(len(self.flips), 'flip')}>"
-
-    def _repr_html_(self) -> str:
-        return html_of("comparison_html", self)
 
     def frame(self) -> pd.DataFrame:
         """One row per metric: ``run_a``, ``run_b`` and the fields of ``MetricDifference``."""

@@ -18,7 +18,6 @@ from lmms_rpts.analysis.comparison import Comparison
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import figure, listed
 from lmms_rpts.base.expression import Name, parse
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.stats.power import deviation_of, documents_needed
 
 
@@ -50,9 +49,6 @@ class Gate:
             said += f"; about {self.documents:,} documents would decide it"
             said += " (80% power, if B - A is as seen here)"
         return said
-
-    def _repr_html_(self) -> str:
-        return html_of("line_html", self)
 
 
 def gate(comparison: Comparison, condition: str) -> Gate:

@@ -1,4 +1,4 @@
-"""Tables of measures with their intervals, as commands and notebooks show them."""
+"""Tables of measures with their intervals, as commands show them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import figure, interval, shorten
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.stats.intervals import Estimate
 
@@ -37,9 +36,6 @@ class Measured:
 
     def __repr__(self) -> str:
         return f"<Measured: {shorten(', '.join(self.tables), 120)}>"
-
-    def _repr_html_(self) -> str:
-        return html_of("measured_html", self)
 
     def sheets(self) -> list[Sheet]:
         """The tables as texts."""

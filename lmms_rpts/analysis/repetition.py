@@ -19,8 +19,8 @@ from lmms_rpts.runs.reading import model_name
 from lmms_rpts.tasks.benchmark import configuration
 
 _OF_THIS_MACHINE = {
-    *("concurrency", "timeout", "cache", "same_model", "batch_size", "batch_requests"),
-    *("price", "batch_discount", "max_judge_tokens", "max_judge_cost"),
+    *("concurrency", "timeout", "cache", "same_model", "batch_size"),
+    *("price", "max_judge_tokens", "max_judge_cost"),
 }
 """Settings that change no score; those of this machine apply."""
 _DATA = {"path", "captions", "instructions", "duplicates"}

@@ -3,10 +3,16 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
-from pydantic import BaseModel, ConfigDict, FailFast, PlainValidator, ValidationError
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    FailFast,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+)
 
 from lmms_rpts.base.escaping import storable
 
@@ -36,13 +42,6 @@ class FieldError(ValueError):
 
 class ForeignError(FieldError):
     """The object is of a different kind, such as another file format; the message says so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Described:
-    """The name of a type in docs/record.md."""
-
-    name: str
 
 
 class Model(BaseModel):
@@ -140,20 +139,22 @@ T = TypeVar("T")
 Several = Annotated[tuple[T, ...], FailFast()]
 """A list; validation stops at the first error, since a hostile file may have millions."""
 
-Text = Annotated[str, PlainValidator(_text), Described("text")]
+Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
 """A string; lone surrogates are replaced, because UTF-8 files can't contain them."""
 
-Line = Annotated[str, PlainValidator(_line)]
+Line = Annotated[str, PlainValidator(_line), WithJsonSchema({"type": "string"})]
 """A text that is not blank."""
 
-Flag = Annotated[bool, PlainValidator(_flag), Described("true or false")]
+Flag = Annotated[bool, PlainValidator(_flag), WithJsonSchema({"type": "boolean"})]
 """True or false."""
 
-Whole = Annotated[int, PlainValidator(_whole), Described("whole number")]
+Whole = Annotated[int, PlainValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 0})]
 """An integer from 0 to 2**63 - 1, so that it fits into a table."""
 
-Number = Annotated[float, PlainValidator(_number), Described("number")]
+Number = Annotated[float, PlainValidator(_number), WithJsonSchema({"type": "number"})]
 """A finite number."""
 
-Share = Annotated[float, PlainValidator(_share), Described("number from 0 to 1")]
+Share = Annotated[
+    float, PlainValidator(_share), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
+]
 """A number from 0 to 1."""

@@ -242,8 +242,6 @@ class Settings(Table):
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
-    batch_discount: float = setting(0.5, "share of the price that batches save", ge=0.0, le=1.0)
-    batch_requests: int = setting(50_000, "requests per batch file", ge=1, le=50_000)
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
     batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
 from typing import TYPE_CHECKING, Annotated, Any
-from uuid import uuid4
 
 import typer
 
@@ -42,7 +41,6 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.rescoring import Rescoring
 
 _INTERRUPTED = 130
-_LATER = 75  # EX_TEMPFAIL of sysexits.h: try again later
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
 
 
@@ -100,19 +98,6 @@ def score(
             show_default=False,
         ),
     ] = None,
-    requests: Annotated[
-        Path | None,
-        typer.Option(
-            "--requests",
-            help="Ask nothing: write the requests without a cached reply to this .jsonl file, for "
-            "a batch API, vllm run-batch or another executor (docs/batch.md).",
-            show_default=False,
-        ),
-    ] = None,
-    no_wait: Annotated[
-        bool,
-        typer.Option("--no-wait", help="Send all requests to an openai-batch: judge, and end."),
-    ] = False,
     page: Annotated[
         Path | None,
         typer.Option("--report", help="Write a report of the scored runs, as lmms-rpts report."),
@@ -126,12 +111,10 @@ def score(
     inspect_ai or VLMEvalKit become a task of their own, below the output folder. Responses of
     several models or rounds are scored as one run for each model and round. Runs lmms-eval on the
     responses, and writes results and samples in its formats. The exit status is 1 if judging
-    stopped before its end, and 75 if requests wait for a batch.
+    stopped before its end.
     """
     from lmms_rpts.analysis.repetition import read_repetition
 
-    if requests and no_wait:
-        fail("--no-wait sends the requests, --requests writes them: leave out one of them")
     if page:
         check_page(page)
         check_outputs([page if page.suffix else page / "index.html"])
@@ -150,8 +133,6 @@ def score(
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
                 for number, (files, of, part) in enumerate(jobs)
             )
-            if requests or no_wait:
-                runs = _round(runs, judge, requests, Path(folder, uuid4().hex))
             for part, found in runs:
                 parts = [_publish(each, output, not part) for each in found]
                 written += [str(each.results) for each in parts]
@@ -259,9 +240,7 @@ def _what_is_kept(judge: str | None) -> str:
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
-        batch = any(each.backend.same_as for each in chosen)
-        kept = f"{settings.cache}{'; batches go on at the server, and are taken up' * batch}"
-        return f"Judge replies are cached in {kept}. To request only the rest, {again}"
+        return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
     return f"To start again, {again}"
 
 
@@ -349,28 +328,6 @@ def _publish(written: Written, output: Path, alone: bool) -> Written:
     for file in kept.samples.values() if alone else ():
         typer.echo(f"Samples: {file}")
     return kept
-
-
-def _round(
-    runs: Iterable[_Job], judge: str | None, requests: Path | None, folder: Path
-) -> Iterator[_Job]:
-    """The runs, if they need no reply that is not there; else the command ends.
-
-    The open requests of all runs are written to ``requests``, or sent as batches.
-    """
-    from lmms_rpts.commands.batch import ask_later, check_round, visit_batches
-
-    check_round(judge, requests)
-    folder.mkdir()
-    with options_given(requests=folder):
-        if requests is None:
-            visit_batches(judge)
-        found = [(part, list(parts)) for part, parts in runs]
-        for stopped in (each.stopped for _, parts in found for each in parts if each.stopped):
-            typer.echo(f"Judging stopped: {stopped}", err=True)
-        if ask_later(judge, folder, requests):
-            raise typer.Exit(_LATER)
-    return iter(found)
 
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:

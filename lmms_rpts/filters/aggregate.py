@@ -45,7 +45,7 @@ from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 
 
 class AggregateFilter(RptsFilter):
-    """Turns each ``ScoredResponse`` into one JSON string; docs/record.md describes its fields.
+    """Turns each ``ScoredResponse`` into one JSON string (``lmms-rpts export --schema``).
 
     Args:
         decay: in [0, 1]; the setting ``decay`` overrides it.

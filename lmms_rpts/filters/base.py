@@ -29,7 +29,6 @@ from lmms_rpts.judging import (
     choices,
     find_judges,
     open_engine,
-    recorded_name,
 )
 from lmms_rpts.judging.progress import Board
 from lmms_rpts.judging.prompts import Prompts
@@ -137,7 +136,7 @@ class JudgingFilter(RptsFilter):
         super().__init__()
         self.settings = load_settings()
         self._way = self.choose(judge)
-        self.judge = recorded_name(self._way)
+        self.judge = self._way
         self.prompts = Prompts(self.settings.prompts, self.settings.scoring)
 
     def choose(self, default: str | None) -> str:

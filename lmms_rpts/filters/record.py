@@ -7,11 +7,10 @@ from collections.abc import Mapping
 from functools import cache, cached_property, lru_cache
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import Field, PlainSerializer, PlainValidator, model_validator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import (
-    Described,
     FieldError,
     Flag,
     Model,
@@ -96,12 +95,14 @@ ClueField = Annotated[
     Clue,
     PlainValidator(_clue),
     PlainSerializer(lambda clue: [clue.kind, clue.index]),
-    Described("[kind, number]"),
+    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
 ]
 ClueNumber = Annotated[
-    int | None, PlainValidator(_number_of_clue), Described("whole number or null")
+    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
 ]
-OwnId = Annotated[Any, PlainValidator(_own_id), Described("text or number")]
+OwnId = Annotated[
+    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
+]
 
 
 class Answer(Called):
@@ -416,7 +417,9 @@ class RptsRecord(Record):
         "or if there is no thinking",
         exclude_if=is_none,
     )
-    thinking: Annotated[RptsRecord | None, PlainSerializer(_inner), Described("object")] = Field(
+    thinking: Annotated[
+        RptsRecord | None, PlainSerializer(_inner), WithJsonSchema({"type": "object"})
+    ] = Field(
         default=None,
         description="with `source = both`: the thinking, scored like the response, in the same "
         "fields without `instance` and `settings`; omitted if there is no thinking",

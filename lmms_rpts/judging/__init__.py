@@ -32,7 +32,6 @@ if TYPE_CHECKING:
         find_judges,
         open_budget,
         open_engine,
-        recorded_name,
     )
 
 __all__ = [
@@ -59,7 +58,6 @@ __all__ = [
     "open_budget",
     "open_engine",
     "parse_score",
-    "recorded_name",
 ]
 
 _LATE = {

@@ -1,9 +1,9 @@
 """Client of one judge: equal requests, cache, budget, concurrency, retries.
 
 A request joins an equal one, if there is one. Else its reply is looked up in the cache. If there is
-none, the request waits for a slot, is reserved in the cache, and the call is counted in the budget
-and made. ``MOST_CALLS`` says how often a failed call is repeated. If a reply cannot be read, the
-request is repeated in another form.
+none, the request waits for a slot, and the call is counted in the budget and made. ``MOST_CALLS``
+says how often a failed call is repeated. If a reply cannot be read, the request is repeated in
+another form.
 """
 
 from __future__ import annotations
@@ -11,7 +11,6 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import sys
 from collections import Counter, defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
@@ -24,12 +23,11 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
-from lmms_rpts.judging.request_kinds import STEPS, request_kinds
+from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     JudgeRequest,
     Member,
-    NotAnsweredYetError,
     RefusedError,
     Reply,
     TransientError,
@@ -67,23 +65,11 @@ PATIENCE = 300.0
 # which the run is stopped.
 UNREADABLE = UNREACHABLE = 20
 
-# Seconds between checks for another process's reply.
-FIRST_LOOK, LONGEST_LOOK = 0.02, 0.5
-
 
 @dataclass(slots=True)
 class _Tries:
-    """Counters of the calls and failures of one request.
+    """Counters of the calls and failures of one request."""
 
-    ``key``: its key in the cache; ``known``: the reply there, which could not be parsed;
-    ``reserved``: whether this process reserved the question in the cache; ``stage``: as in
-    ``JudgeRequest``.
-    """
-
-    key: str = ""
-    known: Reply | None = None
-    reserved: bool = False
-    stage: str = ""
     calls: int = 0
     timed_out: int = 0
     failures: Counter[str] = field(default_factory=Counter)
@@ -93,10 +79,6 @@ class _Tries:
         """Add the tokens of a call, if they are known."""
         if usage is not None:
             self.usage = usage if self.usage is None else self.usage + usage
-
-
-class _AskedElsewhereError(Exception):
-    """Raised if another process asks the question, or has its reply."""
 
 
 class JudgeClient:
@@ -116,8 +98,7 @@ class JudgeClient:
         self.member = member
         self._most = concurrency
         self._time_limit: float = getattr(member.judge, "time_limit", math.inf)
-        self._gathers: bool = getattr(member.judge, "gathers", False)
-        self._limit = AdaptiveLimit(sys.maxsize if self._gathers else concurrency, self._time_limit)
+        self._limit = AdaptiveLimit(concurrency, self._time_limit)
         self._budget = budget
         self._stop_signal = stop_signal
         stop_signal.limits.append(self._limit)
@@ -175,45 +156,26 @@ class JudgeClient:
                 )
 
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
-        key = cache_key(self._identity, request) if self._cache or self._gathers else ""
         if self._cache is None:
-            return await self._ask_judge(request, _Tries(key), urgency)
-        while True:
-            tries = _Tries(key, self._cache.find(key))
-            if tries.known is not None:
-                value, _ = read_reply(request, Reply(tries.known.text))
-                if value is not None:
-                    self._budget.found += 1
-                    return Verdict(tries.known.text, value, True, 0, tries.known.usage)
-            try:
-                verdict = await self._ask_judge(request, tries, urgency)
-                if verdict.error is None and verdict.text is not None:
-                    self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
-                    tries.reserved = False
-                return verdict
-            except _AskedElsewhereError:
-                pass
-            finally:
-                if tries.reserved:
-                    self._cache.release(key)
-            pause = FIRST_LOOK
-            while not self._stop_signal.reason:
-                await self._stop_signal.pause(pause)
-                if self._cache.find(key) != tries.known or not self._cache.is_pending(key):
-                    break
-                pause = min(LONGEST_LOOK, 1.5 * pause)
+            return await self._ask_judge(request, urgency)
+        key = cache_key(self._identity, request)
+        known = self._cache.find(key)
+        if known is not None:
+            value, _ = read_reply(request, known)
+            if value is not None:
+                self._budget.found += 1
+                return Verdict(known.text, value, True, 0, known.usage)
+        verdict = await self._ask_judge(request, urgency)
+        if verdict.error is None and verdict.text is not None:
+            self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
+        return verdict
 
-    async def _ask_judge(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Verdict:
+    async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
         """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
-        verdict, asked, again = Verdict(None), request, 0
-        tries.stage = _stage(request, urgency)
+        verdict, asked, again, tries = Verdict(None), request, 0, _Tries()
         while True:
             try:
                 reply = await self._call_in_turn(asked, tries, urgency)
-            except _AskedElsewhereError:
-                raise
-            except NotAnsweredYetError as failure:
-                return Verdict(None, error=str(failure), usage=tries.usage, waiting=True)
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
@@ -229,13 +191,12 @@ class JudgeClient:
                 if value is not None or again > ASKED_AGAIN or same:
                     return verdict
                 tries.failures.clear()
-                tries.stage = "asked again"
             urgency += 1
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         # With a budget, calls of a kind run alone until one tells the usage of the others.
         kind = (self.member.name, request.kind)
-        if self.member.kept and not self._gathers and self._budget.is_new(*kind):
+        if self.member.kept and self._budget.is_new(*kind):
             async with self._first[request.kind]:
                 if self._budget.is_new(*kind):
                     return await self._call_once(request, tries, urgency)
@@ -246,14 +207,11 @@ class JudgeClient:
         async with self._limit.slot(urgency) as slot:
             if self._stop_signal.reason:
                 raise FatalJudgeError(self._stop_signal.reason)
-            # Only once a slot is held: until then, another process may ask the question.
-            self._reserve(tries)
             try:
                 if self.member.kept:
                     booked = self._budget.begin(self.member.name, self.member.price, request)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
-                key, stage = tries.key, tries.stage
-                request = replace(request, patience=patience, cached_as=key, stage=stage)
+                request = replace(request, patience=patience)
                 tries.calls += 1
                 self._begun = self._begun or slot.begun
                 reply = await self.member.judge.ask(request)
@@ -264,11 +222,8 @@ class JudgeClient:
                     raise
                 self._in_vain += 1
                 raise TransientError("the judge's client cancelled the call") from failure
-            except NotAnsweredYetError:
-                booked = None  # its usage stays expected, as that of a call in progress
-                raise
             except TransientError as failure:
-                self._in_vain += failure.kind != "expired"
+                self._in_vain += 1
                 if failure.kind == "timed out":
                     tries.timed_out += 1
                     if self._limit.timed_out(slot):
@@ -287,16 +242,6 @@ class JudgeClient:
             self._unreachable = self._in_vain = 0
         # Characters that no file can hold are replaced, so that a later run reads the same text.
         return replace(reply, text=storable(reply.text))
-
-    def _reserve(self, tries: _Tries) -> None:
-        """Tell others that it is being asked, unless one of them asks or answered it."""
-        if self._cache is None:
-            return
-        first = not tries.reserved
-        tries.reserved = self._cache.reserve(tries.key, again=tries.reserved)
-        # A reply may have arrived in the meantime.
-        if not tries.reserved or (first and self._cache.find(tries.key) != tries.known):
-            raise _AskedElsewhereError
 
     def _warn_of_slowness(self) -> None:
         if self._budget.slow:
@@ -318,8 +263,6 @@ class JudgeClient:
             return "refused"
         if (failure.retry_after or 0.0) > PATIENCE:
             return "put off"
-        if failure.kind == "expired":
-            return "failed"
         # With few calls at a time, a server that is started again would use up all calls of a
         # request before many have failed.
         gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
@@ -374,10 +317,3 @@ class JudgeClient:
 def cache_key(identity: Mapping[str, object], request: JudgeRequest) -> str:
     """The key under which the reply to a request is cached; ``identity``: of the judge."""
     return digest([identity, request.key, PARSER_VERSION])
-
-
-def _stage(request: JudgeRequest, urgency: int) -> str:
-    """What a request is for; ``urgency``: number of requests before it in its conversation."""
-    if not request_kinds()[request.kind].has_verdict:
-        return "rewriting"
-    return "second questions" if request.kind in STEPS and urgency else "first questions"

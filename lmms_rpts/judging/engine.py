@@ -18,7 +18,7 @@ from loguru import logger
 
 from lmms_rpts.base.settings import Jury
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.cache import AnswerCache
+from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
@@ -76,7 +76,9 @@ class JudgeEngine:
         self._samples = samples
         self._jury = jury
         self._stop_signal = StopSignal()
-        self._cache = AnswerCache(cache_dir) if cache_dir is not None else None
+        self._cache = (
+            open_cache(cache_dir) if cache_dir and any(each.kept for each in members) else None
+        )
         self._clients = [
             JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
             for member in members
@@ -235,11 +237,10 @@ class JudgeEngine:
             attempts=sum(verdict.attempts for verdict in verdicts),
             usage=sum(usages, Usage()) if usages else None,
             opinions=opinions,
-            waiting=any(each.waiting for each in verdicts),
         )
         found = [score for score in scores if score is not None]
         quorum = len(scores) if self._jury == "mean" else len(scores) // 2 + 1
-        if len(found) >= quorum and not joined.waiting:
+        if len(found) >= quorum:
             value = median(found) if self._jury == "median" else fmean(found)
             return replace(joined, value=value, spread=pstdev(found))
         failed = next(opinion for opinion in opinions if opinion.score is None)

@@ -16,7 +16,7 @@ from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.types import Verdict
 
-_OUTCOMES = ("asked", "cached", "identical", "waiting", "failed", "no call")
+_OUTCOMES = ("asked", "cached", "identical", "failed", "no call")
 
 
 class _Bar(tqdm):  # type: ignore[type-arg]
@@ -117,9 +117,7 @@ class Progress:
 
     def done(self, verdicts: Sequence[Verdict]) -> None:
         """Record the end of a unit with these verdicts."""
-        if any(each.waiting for each in verdicts):
-            outcome = "waiting"
-        elif any(each.error for each in verdicts):
+        if any(each.error for each in verdicts):
             outcome = "failed"
         elif not verdicts:
             outcome = "no call"
@@ -140,7 +138,7 @@ class Progress:
         counts = Counter(self._own()) + self._others
         self._bar.total = counts["total"]
         self._bar.n = sum(counts[name] for name in _OUTCOMES)
-        missing = (counts["failed"] + counts["waiting"]) / max(1, self._bar.n)
+        missing = counts["failed"] / max(1, self._bar.n)
         used = {name: counts[name] for name in ("calls", "cost")}
         self._bar.facts = {"coverage": 1 - missing, **used}
         return counts

@@ -9,7 +9,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache, partial
 from importlib.metadata import EntryPoint, entry_points
-from itertools import cycle
+from itertools import cycle, islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -60,7 +60,6 @@ _free = partial(
 # The judges of this package by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
     "openai": openai.BACKEND,
-    "openai-batch": openai.BATCH,
     "hf": hf.BACKEND,
     "lexical": _free(
         usage="lexical",
@@ -153,8 +152,7 @@ def find_judges(judge: str, settings: Settings) -> tuple[ChosenJudge, ...]:
         model = name.partition(":")[2]
         if missing := backend.check(model, settings):
             raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
-        recorded, sees = recorded_name(name), backend.sees(model, settings)
-        chosen.append(ChosenJudge(recorded, backend, model, price, sees))
+        chosen.append(ChosenJudge(name, backend, model, price, backend.sees(model, settings)))
     names = [each.name for each in chosen]
     local = [each.name for each in chosen if each.backend.local]
     fixed = [each.name for each in chosen if not each.backend.samples and each.name != NO_JUDGE]
@@ -201,21 +199,10 @@ def backends_of(judge: str) -> list[Backend]:
     return [_backend(name) for name in _names(judge)]
 
 
-def recorded_name(judge: str) -> str:
-    """The name of a judge, or several, in caches and records: the same for all ways to it."""
-    for name, backend in zip(_names(judge), backends_of(judge), strict=True):
-        if backend.same_as:
-            judge = judge.replace(f"{name.partition(':')[0]}:", f"{backend.same_as}:")
-    return judge
-
-
 def prices_of(judge: str | None, settings: Settings) -> tuple[Price, ...]:
-    """The prices of the judges, with the discount of batches; empty if none is set."""
-    found = []
-    for price, backend in zip(cycle(settings.prices), backends_of(judge or NO_JUDGE), strict=False):
-        left = 1.0 - settings.batch_discount * bool(backend.same_as or settings.requests)
-        found.append(Price(price.input * left, price.output * left))
-    return tuple(found)
+    """The prices of the judges; empty if none is set."""
+    number = len(backends_of(judge or NO_JUDGE))
+    return tuple(islice(cycle(settings.prices), number if settings.prices else 0))
 
 
 def cost_function() -> Callable[[Usage, str | None], float | None]:

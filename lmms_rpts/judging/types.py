@@ -27,7 +27,7 @@ NO_JUDGE = "none"
 NOT_JUDGED = "not judged: the judge is 'none'"
 
 Message = dict[str, str]
-FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting", "expired"]
+FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
 Parser = Callable[[str], float | str | None]
 
 
@@ -40,7 +40,7 @@ class TransientError(Exception):
         kind: ``unreachable``: there was no connection to a server; ``throttled``: the server
             refused the call because there were too many; ``timed out``: the call exceeded our time
             limit, and the server may still work on it; ``starting``: the server is loading its
-            model; ``expired``: its batch ended without an answer; empty: any other failure.
+            model; empty: any other failure.
     """
 
     def __init__(
@@ -52,10 +52,6 @@ class TransientError(Exception):
 
 class RefusedError(Exception):
     """Raised if the judge refuses this request; retries are useless."""
-
-
-class NotAnsweredYetError(RefusedError):
-    """Raised if a request waits for the results of a batch file, which a later run will have."""
 
 
 class FatalJudgeError(Exception):
@@ -84,8 +80,6 @@ class JudgeRequest:
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
-        cached_as: key under which its reply will be cached: the custom id in batch files.
-        stage: what it is for: rewriting, first or second questions, re-asked ones.
         scoring: other than ``text``: one token and its probabilities are asked for; the reply is
             that of ``scoring.write_probabilities``.
     """
@@ -102,8 +96,6 @@ class JudgeRequest:
     attempt: int = 0
     brief: bool = False
     patience: float = field(default=1.0, compare=False, repr=False)
-    cached_as: str = field(default="", compare=False, repr=False)
-    stage: str = field(default="", compare=False, repr=False)
     scoring: ScoringMode = "text"
 
     @property
@@ -256,8 +248,8 @@ class Judge(Protocol):
     ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
     It is called in one event loop, many times concurrently. A judge may also have ``identity``, a
     mapping of everything except the request that its replies depend on (model, endpoint,
-    sampling), for the cache; ``time_limit``, the seconds that a call may take; ``gathers``, whether
-    it collects all requests before it answers any; and ``async aclose()``.
+    sampling), for the cache; ``time_limit``, the seconds that a call may take; and
+    ``async aclose()``.
     """
 
     async def ask(self, request: JudgeRequest) -> Reply: ...
@@ -301,8 +293,6 @@ class Backend:
         local: whether its model is loaded in this process.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
-        same_as: the kind of judge whose replies these are, in another way and at the price of
-            batches; caches and records name that one.
         probabilities: whether it answers requests with ``scoring``, by the probabilities of a
             token.
     """
@@ -318,5 +308,4 @@ class Backend:
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     local: bool = False
     caveat: str = ""
-    same_as: str = ""
     probabilities: bool = False

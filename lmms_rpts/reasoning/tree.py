@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 from typing import Literal
 
 from lmms_rpts.base.escaping import count
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
 
 # Maximum number of premises per step; the longest gold step has 3.
@@ -47,9 +46,6 @@ class ReasoningTree:
         invalid = f", {count(len(self.invalid), 'invalid reference')}" if self.invalid else ""
         height = max(self.heights, default=0)
         return f"<ReasoningTree: {count(len(self.heights), 'step')}, height {height}{invalid}>"
-
-    def _repr_html_(self) -> str:
-        return html_of("tree_html", self)
 
     @property
     def root(self) -> int | None:

@@ -5,14 +5,14 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.base.schema import (
-    Described,
     FieldError,
     Flag,
     ForeignError,
@@ -159,7 +159,7 @@ class JudgeCall(Model):
 class Called(Model):
     """What a judge was asked for."""
 
-    call: Annotated[JudgeCall | None, Described("object or null")] = _unset(
+    call: JudgeCall | None = _unset(
         None,
         "the request to the judge: `kind` and `prompt_version` of its prompt; `tokens` of request "
         "and reply, if the server reports them; `cached`, if the reply was paid for earlier; "
@@ -265,6 +265,15 @@ class Record(Model):
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
 
+    @classmethod
+    def __get_pydantic_json_schema__(
+        cls, core: CoreSchema, handler: GetJsonSchemaHandler
+    ) -> JsonSchemaValue:
+        found = handler.resolve_ref_schema(handler(core))
+        marks = {"schema": {"const": cls.SCHEMA}, "schema_version": {"const": cls.VERSION}}
+        found["properties"] = marks | found["properties"]
+        return found
+
     @model_validator(mode="before")
     @classmethod
     def _unscored_has_no_score(cls, value: Any) -> Any:
@@ -286,9 +295,6 @@ class Record(Model):
         return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
 
     __str__ = __repr__
-
-    def _repr_html_(self) -> str:
-        return html_of("record_html", self)
 
     @property
     def place(self) -> tuple[str, int, int]:

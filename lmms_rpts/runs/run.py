@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any, Generic, TypeVar
 
 from lmms_rpts.base.escaping import count, shorten
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.record import R
 
 K = TypeVar("K")
@@ -48,9 +47,6 @@ class RunOf(Generic[R]):
             f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
             f"scored by {shorten(self.judges or 'nobody', 60)}>"
         )
-
-    def _repr_html_(self) -> str:
-        return html_of("run_html", self)
 
     @property
     def tasks(self) -> tuple[str, ...]:

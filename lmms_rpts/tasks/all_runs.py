@@ -8,7 +8,6 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import Record
@@ -32,14 +31,7 @@ class AllRuns(dict[str, tuple[AnyRun, ...]]):
         return tuple(chain.from_iterable(self.values()))
 
 
-class Runs(list[AnyRun]):
-    """Runs in a list, which a notebook shows as their tables."""
-
-    def _repr_html_(self) -> str:
-        return html_of("runs_html", self)
-
-
-def read_runs(paths: str | Path | Iterable[str | Path]) -> Runs:
+def read_runs(paths: str | Path | Iterable[str | Path]) -> list[AnyRun]:
     """Read the runs of all benchmarks in folders that lmms-eval wrote, or in samples files.
 
     ``LABEL=PATH`` names a run. Parts of one run are joined, rounds of a model are numbered.
@@ -48,7 +40,7 @@ def read_runs(paths: str | Path | Iterable[str | Path]) -> Runs:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
     listed = [paths] if isinstance(paths, str | Path) else [*paths]
-    return Runs(read_all_runs(listed).every)
+    return [*read_all_runs(listed).every]
 
 
 def summarize(

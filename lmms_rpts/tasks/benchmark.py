@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from functools import cache
+from functools import cache, reduce
+from operator import or_
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
@@ -167,6 +168,13 @@ def filter_class(name: str) -> Any:
 def record_types() -> list[type[Record]]:
     """The types of the records of all benchmarks."""
     return [resolve_name(each.record) for each in benchmarks().values() if each.record]
+
+
+def record_schema() -> dict[str, Any]:
+    """The JSON schema of the records of all benchmarks."""
+    from pydantic import TypeAdapter
+
+    return TypeAdapter(reduce(or_, record_types())).json_schema(mode="serialization")
 
 
 # --- documents, for commands that need no model --------------------------------------------------

@@ -11,7 +11,6 @@ from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from lmms_rpts.base.escaping import did_you_mean, listed, shorten
-from lmms_rpts.base.notebook import html_of
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import (
     Figure,
@@ -58,9 +57,6 @@ class GradeSummary:
     def __repr__(self) -> str:
         models = shorten(", ".join(dict.fromkeys(each.model for each in self.models)), 120)
         return f"<GradeSummary of {self.grading.title}: {models}>"
-
-    def _repr_html_(self) -> str:
-        return html_of("grades_html", self)
 
     @property
     def models(self) -> tuple[Figures, ...]:

@@ -30,7 +30,6 @@ from lmms_rpts.judging import (
     backends_of,
     find_judges,
     open_engine,
-    recorded_name,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import expected_output, guess_input_tokens
@@ -343,7 +342,7 @@ def validate(plan: Plan, *, progress: bool = True, required: bool = True) -> Val
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
         format="lmms-rpts-validity",
-        judge=recorded_name(plan.judge),
+        judge=plan.judge,
         judge_samples=settings.judge_samples,
         jury=settings.jury,
         scoring=settings.scoring,

@@ -34,7 +34,6 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import AdaptiveLimit, StopSignal
 from lmms_rpts.judging.parsers import parse_score
 from tests.judging.questions import (
@@ -67,7 +66,7 @@ def ask_each(
 
 # ---- any order of questions, failures, cancellations and restarts
 
-TEXTS, PROCESSES = "abcd", st.sampled_from((0, 1))
+TEXTS = "abcd"
 FAILURES: dict[str, Exception | str] = {
     "throttled": TransientError("slow down", kind="throttled"),
     "throttled, with a pause": TransientError("slow down", 3.0, kind="throttled"),
@@ -81,9 +80,9 @@ FAILURES: dict[str, Exception | str] = {
 
 
 class Clients(RuleBasedStateMachine):
-    """Two processes that share a cache ask the same judge; each may be killed and begin again.
+    """A process asks a judge; it may be killed and begin again with the same cache.
 
-    What must hold: no question is asked again after a readable reply, nor by both at once; no more
+    What must hold: no question is asked again after a readable reply, nor twice at once; no more
     calls at a time than allowed; every question ends, with its own score or an error; after a fatal
     error no call is made; all calls are booked.
     """
@@ -97,29 +96,20 @@ class Clients(RuleBasedStateMachine):
         self.outcome = "answers"
         self.under_way: Counter[str] = Counter()
         self.answered: set[str] = set()
-        self.asked: list[tuple[int, str, asyncio.Task[Verdict]]] = []
-        self.clients: dict[int, tuple[JudgeClient, StopSignal, Budget, AnswerCache]] = {}
-        self.ended: Counter[int] = Counter()
-        for process in (0, 1):
-            self.begin(process)
+        self.asked: list[tuple[str, asyncio.Task[Verdict]]] = []
+        self.begin()
 
-    def begin(self, process: int) -> None:
-        stop, budget, cache = StopSignal(), Budget(), AnswerCache(self.folder)
-        judge = _Asking(self, process)
-        self.clients[process] = (
-            client_of(judge, self.MOST, stop, budget, cache),
-            stop,
-            budget,
-            cache,
-        )
-        self.ended[process] = 0
+    def begin(self) -> None:
+        self.stop, self.budget, self.cache = StopSignal(), Budget(), AnswerCache(self.folder)
+        self.client = client_of(_Asking(self), self.MOST, self.stop, self.budget, self.cache)
+        self.ended = 0
 
-    async def answer(self, process: int, text: str) -> str:
+    async def answer(self, text: str) -> str:
         assert text not in self.answered, "a question was paid for twice"
-        assert not self.under_way[text], "both processes ask one question"
-        assert self.clients[process][1].reason is None, "a call was made after the stop"
+        assert not self.under_way[text], "a question is asked twice at once"
+        assert self.stop.reason is None, "a call was made after the stop"
         self.under_way[text] += 1
-        assert self.under_way.total() <= 2 * self.MOST
+        assert self.under_way.total() <= self.MOST
         try:
             if self.outcome == "hangs":
                 await asyncio.sleep(10)
@@ -130,88 +120,82 @@ class Clients(RuleBasedStateMachine):
                 raise said
         finally:
             self.under_way[text] -= 1
-            self.ended[process] += 1
+            self.ended += 1
         if said is None:
             self.answered.add(text)
         return said or f"Score: 0.{TEXTS.index(text)}"
 
     @rule(
-        asks=st.lists(st.tuples(PROCESSES, st.sampled_from(TEXTS), st.integers(0, 2)), max_size=6),
+        asks=st.lists(st.tuples(st.sampled_from(TEXTS), st.integers(0, 2)), max_size=6),
         outcome=st.sampled_from(["answers", "answers", "hangs", *FAILURES]),
         seconds=st.sampled_from((0, 0.1, 1, 5, 40)),
     )
-    def ask(self, asks: list[tuple[int, str, int]], outcome: str, seconds: float) -> None:
+    def ask(self, asks: list[tuple[str, int]], outcome: str, seconds: float) -> None:
         """Some questions are asked; calls that end from now on end in this way."""
         self.outcome = outcome
-        for process, text, urgency in asks:
-            ask = self.clients[process][0].ask(question(text), urgency)
-            self.asked.append((process, text, self.loop.create_task(ask)))
+        for text, urgency in asks:
+            ask = self.client.ask(question(text), urgency)
+            self.asked.append((text, self.loop.create_task(ask)))
         self.wait(seconds)
 
     def wait(self, seconds: float) -> None:
         self.loop.run_until_complete(asyncio.sleep(seconds))
         waiting = []
-        for process, text, task in self.asked:
+        for text, task in self.asked:
             if not task.done():
-                waiting.append((process, text, task))
+                waiting.append((text, task))
                 continue
             verdict = task.result()
             assert (verdict.value is None) == (verdict.error is not None)
             assert verdict.value in (None, TEXTS.index(text) / 10)
         self.asked = waiting
-        for process, (_, _, budget, _) in self.clients.items():
-            assert budget.calls == self.ended[process]
+        assert self.budget.calls == self.ended
 
-    @rule(process=PROCESSES, text=st.sampled_from(TEXTS))
-    def cancel(self, process: int, text: str) -> None:
-        """All askers of a question of one process leave."""
-        self._cancel(lambda by, asked: (by, asked) == (process, text))
+    @rule(text=st.sampled_from(TEXTS))
+    def cancel(self, text: str) -> None:
+        """All askers of a question leave."""
+        self._cancel([each for each in self.asked if each[0] == text])
 
-    @rule(process=PROCESSES)
-    def restart(self, process: int) -> None:
-        self._cancel(lambda by, asked: by == process)
-        self.clients[process][-1].close()
-        self.begin(process)
+    @rule()
+    def restart(self) -> None:
+        self._cancel(self.asked)
+        self.cache.close()
+        self.begin()
 
-    def _cancel(self, chosen: Callable[[int, str], bool]) -> None:
-        left = [each for each in self.asked if chosen(*each[:2])]
-        for _, _, task in left:
+    def _cancel(self, left: list[tuple[str, asyncio.Task[Verdict]]]) -> None:
+        for _, task in left:
             task.cancel()
-        tasks = [task for _, _, task in left]
+        tasks = [task for _, task in left]
         self.loop.run_until_complete(asyncio.wait(tasks)) if tasks else None
         self.asked = [each for each in self.asked if each not in left]
 
     def teardown(self) -> None:
-        """All that was asked ends, and then each question has an answer, asked by both."""
-        self.outcome = "answers"
+        """All that was asked ends, and then each question has an answer."""
         for texts in ("", TEXTS):
-            for process, (_, stop, _, _) in list(self.clients.items()):
-                if stop.reason:
-                    self.wait(1)
-                    assert not [each for each in self.asked if each[0] == process]
-                    self.restart(process)
-                self.ask([(process, text, 0) for text in texts], "answers", 0)
+            if self.stop.reason:
+                self.wait(1)
+                assert not self.asked
+                self.restart()
+            self.ask([(text, 0) for text in texts], "answers", 0)
             for _ in range(20):
                 self.wait(40)
             assert not self.asked, "a request is lost"
         assert self.answered == set(TEXTS)
-        for _, _, _, cache in self.clients.values():
-            cache.close()
+        self.cache.close()
         self.loop.end()
         shutil.rmtree(self.folder)
 
 
 class _Asking:
-    """The judge as one process sees it."""
+    """The judge."""
 
     time_limit = 10.0
 
-    def __init__(self, machine: Clients, process: int) -> None:
-        self.machine, self.process = machine, process
+    def __init__(self, machine: Clients) -> None:
+        self.machine = machine
 
     async def ask(self, request: JudgeRequest) -> Reply:
-        text = request.messages[0]["content"]
-        return Reply(await self.machine.answer(self.process, text), Usage(10, 5))
+        return Reply(await self.machine.answer(request.messages[0]["content"]), Usage(10, 5))
 
 
 Clients.TestCase.settings = settings(max_examples=60, stateful_step_count=30)

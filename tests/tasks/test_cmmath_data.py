@@ -313,31 +313,24 @@ def test_the_published_sample() -> None:
 # --- texts in place of the images ----------------------------------------------------------------
 
 CAPTION = "一个正方形。"
-SAMPLE = {"doc_id": 0, "target": "90001", "resps": [[f"<think>看</think> {CAPTION}"]]}
-FAILED = {"doc_id": 1, "target": "90002", "resps": [["[LMMS_EVAL_REQUEST_FAILED] timeout"]]}
+SAMPLE = {"id": "90001", "caption": CAPTION}
 
 
 @pytest.mark.parametrize(
     ("name", "rows"),
     [
-        # as several processes write it; a failed request is no caption
-        ("x_samples_cmmath_describe.jsonl", [SAMPLE, SAMPLE, FAILED]),
-        ("captions.jsonl", [{"id": "90001", "caption": CAPTION}, {"id": "90002", "caption": ""}]),
+        ("captions.jsonl", [SAMPLE, SAMPLE, {"id": "90002", "caption": ""}]),
         ("captions.csv", f"problem_id,caption\n90001,{CAPTION}\n90002,\n"),
         ("", []),
     ],
 )
-def test_captions_of_a_run_of_a_file_and_of_the_data(
+def test_captions_of_a_file_and_of_the_data(
     folder: Path, monkeypatch: pytest.MonkeyPatch, logged: list[str], name: str, rows: Any
 ) -> None:
     if name:
-        place = folder / "captions"
-        place.mkdir()
         lines = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
-        write(place / name, lines)
-        other = json.dumps(SAMPLE | {"resps": [["答案是B"]]})
-        write(place / "x_samples_cmmath.jsonl", other)
-        monkeypatch.setenv("CMMATH_CAPTIONS", str(place / name if ".csv" in name else place))
+        write(folder / name, lines)
+        monkeypatch.setenv("CMMATH_CAPTIONS", str(folder / name))
     else:
         write(folder / "cmmath.json", changed(PROBLEMS, FIRST, caption=CAPTION))
     check_tasks(["cmmath_caption", "cmmath_inputs"])
@@ -354,12 +347,10 @@ def test_captions_of_a_run_of_a_file_and_of_the_data(
 @pytest.mark.parametrize(
     ("rows", "said"),
     [
-        (None, "cmmath_caption: none of the 4 problems has a caption. Caption the images with"),
-        ("", "CMMATH_CAPTIONS: "),
+        (None, "cmmath_caption: none of the 4 problems has a caption. Set CMMATH_CAPTIONS to"),
         ([{"id": "1", "caption": "一"}], "none of the 4 problems has a caption"),
-        ([{"caption": "一"}], "line 1: has no id (id, problem_id, target)"),
-        ([SAMPLE, SAMPLE | {"resps": [["圆"]]}], "line 2: a second caption of problem '90001'"),
-        ([SAMPLE | {"resps": [[3]]}], "line 1 has no text as response or resps"),
+        ([{"caption": "一"}], "line 1: has no id (id, problem_id)"),
+        ([SAMPLE, SAMPLE | {"caption": "圆"}], "line 2: a second caption of problem '90001'"),
         ([{"id": "90001", "caption": 3}], "line 1: caption should be a string, not 3"),
         ("{", "x.jsonl, line 1: is "),
     ],
@@ -368,12 +359,9 @@ def test_captions_that_cannot_be_used(
     folder: Path, monkeypatch: pytest.MonkeyPatch, rows: Any, said: str
 ) -> None:
     if rows is not None:
-        place = folder / "captions"
-        place.mkdir()
-        if rows:
-            lines = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
-            write(place / "x.jsonl", lines)
-        monkeypatch.setenv("CMMATH_CAPTIONS", str(place))
+        lines = rows if isinstance(rows, str) else "\n".join(map(json.dumps, rows))
+        write(folder / "x.jsonl", lines)
+        monkeypatch.setenv("CMMATH_CAPTIONS", str(folder / "x.jsonl"))
     message = error_of("cmmath_caption")
     assert said in message
     assert "\n" not in message

@@ -127,7 +127,7 @@ def shown(document: Any, variant: str = "default") -> list[str | int]:
 QUESTION = "如图，正方形的边长是$3$，则它的面积是 ____ ．"
 
 
-@table("variant", *[each for each in VARIANTS if each not in (*WITHOUT_IMAGES, "describe")])
+@table("variant", *[each for each in VARIANTS if each not in WITHOUT_IMAGES])
 def test_the_image_stands_in_front(variant: str) -> None:
     image, text = shown(doc(), variant)
     assert image == 1
@@ -150,7 +150,6 @@ def test_variants_say_what_is_wanted() -> None:
     asked = {variant: doc_to_text(doc(), {"variant": variant}) for variant in VARIANTS}
     assert len(set(asked.values())) == len(VARIANTS)
     assert doc_to_text(doc(), {"default": {"pre_prompt": ""}}) == asked["default"]
-    assert QUESTION not in asked.pop("describe")
     for variant, text in asked.items():
         assert ("<STEP1>" in text) == (variant == "steps")
         assert ("“最终答案：”" in text.splitlines()[-1]) == (variant != "en_cot")
@@ -177,7 +176,7 @@ def test_the_last_line_is_asked_for_by_the_form(
     form: str, question: str, chinese: str, english: str
 ) -> None:
     document = doc(form=form, question=question)
-    for variant in set(VARIANTS) - {"describe"}:
+    for variant in VARIANTS:
         last = doc_to_text(document, {"variant": variant}).splitlines()[-1]
         assert (english if variant == "en_cot" else chinese) in last
 
@@ -211,10 +210,6 @@ def test_problem_alone_and_with_a_caption() -> None:
     assert captioned.split("\n\n")[1].splitlines()[1:] == ["一个正方形。"]
     assert "也没有图片说明" in bare
     assert [shown(doc(2), variant) for variant in ("text",)] == [[alone]]
-    # To describe the images, a model is shown them, and not the problem.
-    *images, asked = shown(doc(2), "describe")
-    assert images == ["第1张图片：", 1, "第2张图片：", 2]
-    assert "不要解题" in str(asked)
 
 
 @table("ocr", "", None, " \n", ", ", ", 存在文字: ,")

@@ -18,6 +18,7 @@ from lmms_rpts.tasks.reform_eval.data import read_samples, root_of, with_boxes
 from lmms_rpts.tasks.reform_eval.dataset import load_task
 from lmms_rpts.tasks.reform_eval.prompts import question_with_options, rounds_of
 from lmms_rpts.tasks.reform_eval.published import RAW
+from tests.support import reform_oracle
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import chosen_text, hold_as_text
@@ -218,7 +219,7 @@ def test_samples_and_prompts_are_the_published_ones() -> None:
         grid, method, wanted = case["grid"], case["infer_method"], case["sample"]
         key = json.dumps([case["config"], method, grid])
         if key not in loaded:
-            loaded[key] = published.samples(
+            loaded[key] = reform_oracle.samples(
                 case["config"],
                 reference(DATA),
                 method=method,
@@ -234,7 +235,7 @@ def test_samples_and_prompts_are_the_published_ones() -> None:
             found["answer_options"] = wanted["answer_options"]
         assert found == wanted, case
         prefix, mark = case["settings"].get("response_prefix"), grid["mark"]
-        prompt = published.prompt(found, method=method, mark=mark, prefix=prefix)
+        prompt = reform_oracle.prompt(found, method=method, mark=mark, prefix=prefix)
         assert prompt == case["expected"], case
         if shown := case.get("expected_question_with_option"):
             options = wanted["answer_options"]
@@ -252,7 +253,7 @@ def test_the_text_form_is_the_published_one() -> None:
     for case in (each for kind in ("processor", "processor_random_mark") for each in prompts(kind)):
         found = _outcome(
             partial(
-                published.prompt,
+                reform_oracle.prompt,
                 case["item"],
                 method=case["infer_method"],
                 mark=case.get("mark", "random"),

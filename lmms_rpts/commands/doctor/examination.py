@@ -13,6 +13,7 @@ import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing
 from dataclasses import dataclass, replace
 from functools import partial
 from importlib.metadata import (
@@ -37,7 +38,7 @@ from lmms_rpts.base.settings import (
     load_settings,
 )
 from lmms_rpts.commands.doctor.judge import check_judges
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges, recorded_name
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
 from lmms_rpts.tasks.benchmark import (
@@ -163,8 +164,7 @@ def _check_validity() -> list[Check]:
     except JudgeConfigurationError:
         return []  # the check of the judge reports that
     judging = Judging(
-        *(recorded_name(settings.judge), version, settings.judge_samples),
-        *(settings.jury, settings.scoring),
+        *(settings.judge, version, settings.judge_samples), *(settings.jury, settings.scoring)
     )
     command = _VALIDATE.format(settings.judge)
     if settings.validity is None:
@@ -205,7 +205,7 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
 
 def _check_cache() -> list[Check]:
     """Whether the cache of judges' answers is writable, and how many answers it has."""
-    from lmms_rpts.judging.cache import FILE, CacheError, DamagedError, open_answers
+    from lmms_rpts.judging.cache import FILE, AnswerCache, CacheError
 
     name, folder = "cached replies", load_settings().cache
     if folder is None:
@@ -220,14 +220,10 @@ def _check_cache() -> list[Check]:
     if not (folder / FILE).exists():
         return [Check(name, "ok", f"none yet, in {folder}")]
     try:
-        with open_answers(folder) as connection:
-            (count,) = connection.execute("SELECT COUNT(*) FROM answers").fetchone()
-        return [Check(name, "ok", f"{count:,} in {folder}")]
-    except DamagedError as error:
-        return [Check(name, "ok", str(error))]  # the next run begins a new file
+        with closing(AnswerCache(folder)) as cache:
+            return [Check(name, "ok", f"{cache.count():,} in {folder}")]
     except CacheError as error:
-        remedy = f"move {folder / FILE}, or set LMMS_RPTS_CACHE to another folder"
-        return [problem(name, error, remedy)]
+        return [problem(name, error)]
 
 
 # --- Python, packages, lmms-eval -----------------------------------------------------------------

@@ -2,12 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import threading
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -15,7 +12,6 @@ from lmms_rpts.judging import (
     BACKENDS,
     NO_JUDGE,
     Budget,
-    FatalJudgeError,
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
@@ -25,8 +21,6 @@ from lmms_rpts.judging import (
     find_judges,
     open_budget,
 )
-from lmms_rpts.judging.backends.batch import BatchServer
-from lmms_rpts.judging.batches import BatchStore
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
@@ -97,22 +91,8 @@ def check_judges(
     checks = []
     for each in chosen:
         check = _unasked(each, settings, offline=offline, load=load)
-        if not check and each.backend.same_as:  # a batch would take hours
-            checks.append(_check_batches(each, settings))
-            each = replace(each, backend=BACKENDS[each.backend.same_as])
         checks += [check] if check else _ask_servers(each, settings, prompts, notify)
     return checks
-
-
-def _check_batches(chosen: ChosenJudge, settings: Settings) -> Check:
-    """Whether the server takes batches."""
-    name = f"judge {chosen.name}: batches"
-    server = BatchServer(settings, BatchStore(settings.cache or Path()))
-    try:
-        asyncio.run(server.check())
-    except FatalJudgeError as error:
-        return problem(name, error, "write files: lmms-rpts score --requests FILE.jsonl")
-    return Check(name, "ok", "the server has the endpoints for files and batches")
 
 
 def _ask_servers(

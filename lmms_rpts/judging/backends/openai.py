@@ -15,10 +15,8 @@ from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
 from lmms_rpts.base.settings import ScoringMode, Settings
-from lmms_rpts.judging.backends.batch import BatchTransport, ResultsFirst
 from lmms_rpts.judging.backends.pool import connect, endpoint
-from lmms_rpts.judging.backends.server import FORM, Fault, Transport, message_of, read_fault, shown
-from lmms_rpts.judging.cache import FILE
+from lmms_rpts.judging.backends.server import FORM, Fault, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
@@ -65,20 +63,18 @@ class OpenAIJudge:
         served_model: the name of the model in the server's replies; None before the first one.
     """
 
-    def __init__(self, model: str, settings: Settings, transport: Transport | None = None) -> None:
+    def __init__(self, model: str, settings: Settings) -> None:
         self.identity: dict[str, object] = {
             **endpoint(settings),
             "model": model,
             "temperature": settings.temperature,
             "structured": settings.structured,
         }
-        # Of a transport that answers in the end, or in a later run.
-        self.gathers: bool = getattr(transport, "gathers", False)
-        self.time_limit = math.inf if self.gathers else settings.timeout
+        self.time_limit = settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
-        server = connect("/chat/completions", settings)
-        self._transport, self._secrets = transport or server, server.secrets
+        self._server = connect("/chat/completions", settings)
+        self._secrets = self._server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
         self._form = BOUNDED if settings.structured else TEXT
@@ -117,7 +113,7 @@ class OpenAIJudge:
 
     async def aclose(self) -> None:
         """Close the connections."""
-        await self._transport.aclose()
+        await self._server.aclose()
 
     def _body(self, request: JudgeRequest, form: int) -> dict[str, Any]:
         # max_completion_tokens also limits the hidden thinking of a reasoning model.
@@ -137,9 +133,8 @@ class OpenAIJudge:
 
     async def _call(self, body: Mapping[str, Any], request: JudgeRequest) -> Completion | Fault:
         limit, encode = self.time_limit * request.patience, partial(_encoded, request, body)
-        # Images are encoded in another thread, so that other calls are not delayed. No variable
-        # holds the result: requests to a batch wait for hours.
-        answer = await self._transport.post(
+        # Images are encoded in another thread, so that other calls are not delayed.
+        answer = await self._server.post(
             request, await asyncio.to_thread(encode) if request.images else encode(), limit
         )
         if answer.status >= 400:
@@ -398,8 +393,6 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if settings.requests:  # nothing is sent
-        return _check_cache(settings)
     if not settings.openai_key and not settings.openai_urls:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
@@ -412,37 +405,11 @@ def _check(model: str, settings: Settings) -> str | None:
     return None
 
 
-def _check_cache(settings: Settings) -> str | None:
-    """A batch outlives the process, and so must its state."""
-    if settings.cache is None:
-        return "batches need the cache: LMMS_RPTS_CACHE is off"
-    return "a batch needs one address in OPENAI_BASE_URL" if settings.openai_urls[1:] else None
-
-
-def _open(model: str, settings: Settings, batch: bool = False) -> OpenAIJudge:
-    transport: Transport | None = None
-    if batch or settings.requests:
-        transport = BatchTransport(f"openai:{model}", settings)
-    elif settings.cache and (settings.cache / FILE).is_file():
-        server = connect("/chat/completions", settings)
-        transport = ResultsFirst(f"openai:{model}", settings.cache, server)
-    return OpenAIJudge(model, settings, transport)
-
-
 BACKEND = Backend(
     usage="openai:MODEL",
     purpose="a model behind an OpenAI-compatible server (OPENAI_API_KEY, OPENAI_BASE_URL)",
     check=_check,
-    open=_open,
+    open=OpenAIJudge,
     sees=lambda model, settings: True,  # known only from a server's replies
     probabilities=True,  # the same
-)
-
-BATCH = replace(
-    BACKEND,
-    usage="openai-batch:MODEL",
-    purpose="the same by the server's Batch API, at its price and in its time (docs/batch.md)",
-    check=lambda model, settings: _check(model, settings) or _check_cache(settings),
-    open=partial(_open, batch=True),
-    same_as="openai",
 )

@@ -41,7 +41,7 @@ class CmmathSettings(Table):
     TABLE: ClassVar[str] = "cmmath"
     path: Place | None = setting(None, "folder or file of CMMaTH", True)
     captions: Place | None = setting(
-        None, "captions of the images: a run of `cmmath_describe`, or a JSONL file", True
+        None, "captions of the images: a JSONL file with `id` and `caption`", True
     )
     grader: CmmathGrader = setting(
         "rule", "`both`: a judge grades what rules leave undecided", True

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import KW_ONLY
 from functools import lru_cache, partial
 from itertools import chain
@@ -21,13 +21,9 @@ from pydantic import AfterValidator, BeforeValidator, Field
 from pydantic.dataclasses import dataclass
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.base.rows import ReadError, Row, read_rows
 from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.responses import missing_response
-from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.responses import ResponsesError, responses_of
-from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
 from lmms_rpts.tasks.cmmath.prompts import recognised
@@ -47,17 +43,13 @@ if TYPE_CHECKING:
 REPOSITORY = "https://github.com/zzli2022/CMMaTH"
 FILE = "cmmath.json"
 
-DESCRIBE = "cmmath_describe"
-_CAPTIONS = (
-    "Caption the images with a model that sees: lmms-eval --tasks cmmath_describe --log_samples "
-    "--output_path FOLDER, then set CMMATH_CAPTIONS=FOLDER; or a file with id and caption per line."
-)
+_CAPTIONS = "Set CMMATH_CAPTIONS to a JSONL file with id and caption in each line."
 IMAGE_TEXTS = {
     "ocr": ("text in its field 'ocr'", f"Use data that have it, as those of {REPOSITORY}."),
     "caption": ("a caption", _CAPTIONS),
 }
 """What may be shown in place of the images: what it is, and where to get it."""
-_IDS = ("id", "problem_id", "target")  # lmms-eval saves as the target what cmmath_describe names
+_IDS = ("id", "problem_id")
 
 Form = Literal["choice", "parts", "blank", "open"]
 
@@ -242,31 +234,26 @@ def image_texts(kind: str, rows: Iterable[tuple[str, str]]) -> list[str]:
 
 
 def read_captions() -> dict[str, str]:
-    """Captions by the ids of problems, without a model's thinking; empty ones are left out.
+    """Captions by the ids of problems; empty ones are left out.
 
-    They are in the samples of a run of ``cmmath_describe``, or in rows of ``id`` and ``caption``,
-    at CMMATH_CAPTIONS; else in the field ``caption`` of the problems.
+    They are in rows of ``id`` and ``caption`` at CMMATH_CAPTIONS; else in the field ``caption`` of
+    the problems.
     """
     path = CmmathSettings.load().captions
     captions: dict[str, str] = {}
     try:
-        for file in [source().place] if path is None else row_files(path, [".jsonl"]):
-            if file.stem.partition(SAMPLES)[2] not in ("", DESCRIBE):
-                continue
-            for row in read_rows(file):
-                fields = row.fields
-                name = next((fields[each] for each in _IDS if each in fields), row.key)
-                caption = fields.get("caption")
-                if {"resps", "filtered_resps", "response"} & fields.keys():
-                    caption = responses_of(fields, row.where)[0].text
-                if path and (row.fault or name == ""):
-                    raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
-                if not isinstance(caption, str | None):
-                    raise row.error(f"caption should be a string, not {caption!r:.60}", _CAPTIONS)
-                said = _said(storable(caption or ""))
-                if said and captions.setdefault(str(name), said) != said:
-                    raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
-    except (ReadError, ResponsesError) as error:
+        for row in read_rows(path or source().place):
+            fields = row.fields
+            name = next((fields[each] for each in _IDS if each in fields), row.key)
+            caption = fields.get("caption")
+            if path and (row.fault or name == ""):
+                raise row.error(row.fault or f"has no id ({', '.join(_IDS)})", _CAPTIONS)
+            if not isinstance(caption, str | None):
+                raise row.error(f"caption should be a string, not {caption!r:.60}", _CAPTIONS)
+            text = storable(caption or "").strip()
+            if text and captions.setdefault(str(name), text) != text:
+                raise row.error(f"a second caption of problem {str(name)!r:.60}", _CAPTIONS)
+    except ReadError as error:
         raise DataError(f"CMMATH_CAPTIONS: {error}") from None
     return captions
 
@@ -275,16 +262,6 @@ def add_captions(dataset: Dataset) -> Dataset:
     """The documents with their captions, for tasks that show these in place of the images."""
     texts = image_texts("caption", zip(dataset["id"], dataset["ocr"], strict=True))
     return dataset.add_column("caption", texts)
-
-
-def described(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str, float]:
-    """The metric of ``cmmath_describe``: whether the response has a caption."""
-    return {"described": float(bool(_said(str(results[0]))))}
-
-
-def _said(response: str) -> str:
-    """A response without its thinking; empty for a failed request."""
-    return "" if missing_response(response) else split_thinking(response)[0].strip()
 
 
 def __getattr__(name: str) -> Any:

@@ -65,7 +65,7 @@ class CmmathDocument(Model):
 
 
 class CmmathGradeFilter(GradingFilter):
-    """Turns each response into one JSON string; docs/record.md describes its fields.
+    """Turns each response into one JSON string; ``lmms-rpts export --schema`` describes it.
 
     CMMATH_GRADER sets whose grade counts, ``errors`` whether a judge classifies mistakes. If
     only rules grade, no judge is needed.

@@ -4,7 +4,7 @@ Their texts are in ``prompts.yml``. The task's ``lmms_eval_specific_kwargs`` set
 ``default``, a chain of thought in Chinese; ``en_cot``, one in English; ``clp``, the problem
 restated in Chinese and solved in English; ``steps``, with a mark before each step. Without images:
 ``text``, the problem alone; ``ocr``, with the text that was recognised in them; ``caption``, with
-their description, as a model writes it under ``describe``.
+captions.
 """
 
 from __future__ import annotations
@@ -103,8 +103,6 @@ def _worded(what: str, variant: str) -> Any:
 
 def _text(doc: Doc, variant: str) -> str:
     asked = _WORDINGS["instructions"][variant]["text"]
-    if variant == "describe":
-        return str(asked)
     form, count = doc["form"], blanks(doc["question"])
     if form == "blank" and count > 1:
         form = "several"

@@ -176,7 +176,6 @@ class ReformSettings(Table):
         "sum", "likelihood of an option: `sum` (published) or `mean` of its tokens"
     )
     seed: int = setting(0, "seed for all random draws", ge=0, le=2**32)
-    java: bool = setting(True, "compute METEOR and metrics on PTB tokens if Java is installed")
 
     def duplicates_of(self, chosen: DataSet) -> int:
         """Number of times that each sample of a set is presented."""

@@ -65,7 +65,7 @@ class ReformDocument(Model):
 
 
 class ReformAnswerFilter(GradingFilter):
-    """Turns each response into a JSON record by rules; docs/record.md lists its fields."""
+    """Turns each response into a JSON record by rules (``lmms-rpts export --schema``)."""
 
     DATA = "ReForm-Eval"
     DOCUMENT = ReformDocument
@@ -100,7 +100,7 @@ class ReformAnswerFilter(GradingFilter):
 
 
 class ReformLikelihoodFilter(ReformAnswerFilter):
-    """Chooses the likeliest option of each document; docs/record.md lists the fields.
+    """Chooses the likeliest option of each document; ``export --schema`` describes it.
 
     lmms-eval makes one request per option. The first request of a document becomes its JSON record;
     the others become empty strings.

@@ -1,4 +1,4 @@
-"""Graders, samples and prompts of ReForm-Eval exactly by the published rules.
+"""Graders and metrics of ReForm-Eval exactly by the published rules.
 
 Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced;
 ``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
@@ -10,38 +10,20 @@ from __future__ import annotations
 import math
 import re
 import shutil
-import subprocess
-import tempfile
 from collections import Counter
-from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import replace
-from itertools import chain
-from pathlib import Path
+from collections.abc import Hashable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.grading.numbers import ENGLISH_WORDS
-from lmms_rpts.tasks.data import raise_faults
-from lmms_rpts.tasks.reform_eval.benchmark import Mark, Method, ReformSettings, data_sets
-from lmms_rpts.tasks.reform_eval.data import Sample, read_samples, root_of
-from lmms_rpts.tasks.reform_eval.instructions import Wording
-from lmms_rpts.tasks.reform_eval.prompts import PREFIX, Form, question_with_options, text_form
 
-# METEOR and the Penn Treebank tokenizer are Java programs: their functions raise JavaError. A line
-# break in a text would put METEOR's lines out of step: each text is one line here.
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
 METEOR = "meteor"
-# Time limit for Java; METEOR takes 10 s to start, 30 s on a busy machine.
-SECONDS = 300.0
 
 Captions = Sequence[tuple[str, Sequence[str]]]
 """Captions by a model, each with its references."""
-
-
-class JavaError(Exception):
-    """Java is not installed, takes too long, or fails."""
 
 
 def raw_scores(captions: Captions) -> dict[str, float]:
@@ -66,34 +48,23 @@ def raw_scores(captions: Captions) -> dict[str, float]:
     return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
 
 
-def tokenised_scores(captions: Captions, seconds: float = SECONDS) -> dict[str, float]:
-    """The same on Penn Treebank tokens, as in most papers: ``cider_ptb`` and so on."""
-    tokens = iter(tokenise([text for said, there in captions for text in (said, *there)], seconds))
-    tokenised = [(next(tokens), [next(tokens) for _ in there]) for _, there in captions]
-    return {f"{name}_ptb": value for name, value in raw_scores(tokenised).items()}
+def meteor_score(captions: Captions) -> float:
+    """METEOR 1.5 of a set with white space collapsed; NaN without captions, or if Java fails.
 
+    A line break or a separator in a text would put the lines that the program reads out of step.
+    """
+    if not captions or shutil.which("java") is None:
+        return math.nan
+    from pycocoevalcap.meteor.meteor import Meteor
 
-def meteor_score(captions: Captions, seconds: float = SECONDS) -> float:
-    """METEOR 1.5 of a set, with white space collapsed."""
-    from pycocoevalcap.meteor import meteor
-
-    most = max((len(references) for _, references in captions), default=0)
-    if not most:
-        raise JavaError("no captions")
-    with tempfile.TemporaryDirectory() as folder:
-        files = [Path(folder, name) for name in ("predictions", "references")]
-        # Each has the same number of references: the best one counts, so one of them is repeated.
-        padded = [[*own, *[next(iter(own), "")] * (most - len(own))] for _, own in captions]
-        texts = [[prediction for prediction, _ in captions], [*chain.from_iterable(padded)]]
-        for file, lines in zip(files, texts, strict=True):
-            file.write_text("".join(f"{_one_line(each)}\n" for each in lines), encoding="utf-8")
-        options = ["-l", "en", "-norm", "-q", "-r", str(most)]
-        jar = str(Path(meteor.__file__).with_name(meteor.METEOR_JAR))
-        said = _java("METEOR", ["-Xmx2G", "-jar", jar, *map(str, files), *options], seconds)
+    references = {at: list(map(_one_line, each)) for at, (_, each) in enumerate(captions)}
+    predictions = {at: [_one_line(text)] for at, (text, _) in enumerate(captions)}
+    scorer = Meteor()
     try:
-        return float(said)
-    except ValueError:
-        raise JavaError(f"METEOR failed: {said[:200]!r} is not a number") from None
+        return float(scorer.compute_score(references, predictions)[0])
+    except (OSError, ValueError):
+        scorer.lock.release()  # still held after an error, and its destructor waits for it
+        return math.nan
 
 
 def rouge_l(prediction: str, references: Sequence[str]) -> float:
@@ -106,45 +77,8 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     return float(Rouge().calc_score([prediction], there))
 
 
-def tokenise(texts: Sequence[str], seconds: float) -> list[str]:
-    """Texts in lower case as Penn Treebank tokens separated by spaces, without punctuation."""
-    from pycocoevalcap.tokenizer import ptbtokenizer as ptb
-
-    # Not its class, which writes into the folder of the package. An empty line would be lost: a
-    # full stop, which is removed below, takes its place.
-    given = "".join(f"{_one_line(text) or '.'}\n" for text in texts)
-    jar = str(Path(ptb.__file__).with_name(ptb.STANFORD_CORENLP_3_4_1_JAR))
-    command = ["-cp", jar, "edu.stanford.nlp.process.PTBTokenizer", "-encoding", "UTF-8"]
-    said = _java("the tokenizer", [*command, "-preserveLines", "-lowerCase"], seconds, given)
-    lines = said.split("\n")[:-1]
-    if len(lines) != len(texts):
-        raise JavaError(f"the tokenizer returned {len(lines)} lines for {len(texts)}")
-    return [
-        " ".join(token for token in line.split() if token not in ptb.PUNCTUATIONS) for line in lines
-    ]
-
-
-def _java(what: str, arguments: Sequence[str], seconds: float, given: str = "") -> str:
-    """The output of a Java program."""
-    if shutil.which("java") is None:
-        raise JavaError("java is not installed")
-    try:
-        done = subprocess.run(  # noqa: S603
-            ["java", *arguments],  # noqa: S607
-            input=given.encode(),
-            capture_output=True,
-            timeout=seconds,
-            check=True,
-        )
-    except subprocess.TimeoutExpired as error:
-        raise JavaError(f"{what} took more than {seconds:g} s") from error
-    except (OSError, subprocess.CalledProcessError) as error:
-        raise JavaError(f"{what} failed: {error}") from error
-    return done.stdout.decode("utf-8", "replace")
-
-
 def _one_line(text: str) -> str:
-    return " ".join(storable(text).split())
+    return " ".join(storable(text).replace("|||", " ").split())
 
 
 # The index for a likelihood prediction that is not an integer; it is never right.
@@ -324,7 +258,7 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
     Args:
         results: rows with ``prediction`` and ``references``, a list of strings. Rows without
             references are left out; a prediction that is not a string counts as empty.
-        meteor: whether to compute METEOR; it starts Java, which takes at least 10 s.
+        meteor: whether to compute METEOR, which starts Java: some seconds.
 
     Returns:
         ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
@@ -336,13 +270,7 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
         there = references if isinstance(references, list | tuple) else [references]
         if texts := [each for each in there if isinstance(each, str)]:
             pairs.append((prediction if isinstance(prediction, str) else "", texts))
-    scores = raw_scores(pairs)
-    if meteor:
-        try:
-            scores[METEOR] = meteor_score(pairs)
-        except JavaError:
-            scores[METEOR] = math.nan
-    return scores
+    return raw_scores(pairs) | ({METEOR: meteor_score(pairs)} if meteor else {})
 
 
 def _text(value: Any) -> str | None:
@@ -388,145 +316,3 @@ def _entropy(predictions: Sequence[Any]) -> float:
     counts = Counter(each if isinstance(each, Hashable) else repr(each) for each in predictions)
     shares = [count / len(predictions) for count in counts.values()]
     return -sum(share * math.log(share) for share in shares)
-
-
-# --- samples and prompts -------------------------------------------------------------------------
-
-
-def samples(
-    config: str,
-    folder: str | Path,
-    *,
-    method: Method = "generation",
-    duplication: int = 1,
-    random_instruct: bool = False,
-    in_context: bool = False,
-    mark: Mark = "upper",
-    instructions: Mapping[str, Any],
-) -> Sequence[Mapping[str, Any]]:
-    """The samples that the published loader returns for a configuration, without images.
-
-    Index ``i`` is sample ``i // duplication``. Nothing is shuffled. The wrong options of TDIUC and
-    MSCOCO-OC are drawn once; the published code draws them again at each access.
-
-    Args:
-        config: the file name of the configuration, such as ``VQA_okvqa_val.yaml``.
-        folder: ``huggingface_data``, ``ReForm-Eval-Data`` or a parent.
-        method: ``generation`` or ``likelihood``.
-        duplication: number of times that each sample is presented.
-        random_instruct: change the instruction for each duplicate, not only for each sample.
-        in_context: include the in-context sample, if the loader supports one.
-        mark: style of the option marks in a dialogue's history.
-        instructions: content of ``instructions.json``; keys are the set names of the README.
-
-    Raises:
-        KeyError: if the configuration is unknown or has no instructions.
-        DataError: if the data can't be read.
-    """
-    chosen = {each.config: each for each in data_sets().values()}[config]
-    found = read_samples(chosen, root_of(Path(folder)))
-    raise_faults(folder, found.faults, "Get the file again.")
-    listed = instructions[chosen.title]
-    solved = listed["in_context"] and tuple(each["value"] for each in listed["in_context"])
-    wording = Wording(tuple(listed[f"instructions_{method}"]), solved)
-    varied = random_instruct or chosen.kind == "caption"
-    settings = ReformSettings(
-        wording="varied" if varied else "fixed", order="fixed", marks=mark, in_context=in_context
-    )
-    form = _PublishedForm(chosen, method, wording, settings, published=True)
-    return [
-        form.item(sample, at, duplicate)
-        for at, sample in enumerate(found.samples)
-        for duplicate in range(duplication)
-    ]
-
-
-class _PublishedForm(Form):
-    """The samples of a set as the published loader presents them."""
-
-    def sentence_case(self, text: str) -> str:
-        """``str.capitalize`` makes "NYC" "Nyc"."""
-        return text.capitalize() if self.chosen.layout == "dialogue" else text
-
-    def question(self, sample: Sample, at: int, duplicate: int) -> tuple[str, str]:
-        """The loader of image-text matching may leave the braces in."""
-        if self.chosen.variant == "itm" and self.settings.wording == "fixed":
-            sample = replace(sample, filling="{}")
-        return super().question(sample, at, duplicate)
-
-    def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
-        """The right answer of a past round is found by its text."""
-        turns = []
-        for turn in sample.history:
-            options = [self.sentence_case(each) for each in turn.options]
-            turns.append(turn._replace(right=options.index(options[turn.right])))
-        return super().history(replace(sample, history=tuple(turns)), style)
-
-    def solved_example(self, asked: str, answered: str, style: str) -> Iterator[tuple[str, str]]:
-        """Always marked (A), also by likelihood; some loaders omit the prefix."""
-        bare = self.method == "likelihood" or self.chosen.name.startswith(("tdiuc_", "pets37"))
-        yield asked, answered if bare else f"{PREFIX} {answered}"
-
-    def item(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
-        """A sample of the loader, without its image."""
-        item: dict[str, Any] = {"sample_id": sample.id, **self.passed_on(sample)}
-        if sample.round is not None:
-            item["round_id"] = sample.round
-        instruct, item["question"] = self.question(sample, at, duplicate)
-        if self.chosen.kind == "caption":
-            return {**item, "references": list(sample.answers)}
-        item |= {"instruct": instruct} if instruct else {}
-        if sample.right is None:
-            return {**item, "answer": sample.answers[0]}
-        numbered = self.chosen.layout in ("classification", "tdiuc", "counting", "dialogue")
-        item["answer"] = sample.right if numbered else str(sample.right)
-        item["answer_options"] = list(map(self.sentence_case, sample.options))
-        turns = [
-            {"from": role, "value": text}
-            for pair in self.history(sample, self.settings.marks)
-            for role, text in zip(("human", "assistant"), pair, strict=True)
-        ]
-        if turns or self.settings.in_context or self.chosen.layout == "dialogue":
-            item["history"] = turns
-        return item
-
-    def passed_on(self, sample: Sample) -> dict[str, Any]:
-        """The fields that the loader passes on; no prompt and no grade needs them."""
-        names = dict(_PASSED_ON.get(self.chosen.variant, {}))
-        if self.chosen.layout in ("detection", "ocr") and "bbox" in sample.row:
-            names["bbox"] = "bbox"
-        return {name: sample.row.get(field) for name, field in names.items()}
-
-
-# Fields of the published samples, and their names in the files, by variant.
-_PASSED_ON = {
-    "context": {"context": "context"},
-    "rationale": {"rationale": "rationale"},
-    "explanation": {"rationale": "rationale", "rationale_options": "rationale_options"},
-    "itm": {"anno": "anno"},
-    "refcoco": {"bbox": "region"},
-    "wikihow": {"task": "method", "title": "title"},
-}
-
-
-def prompt(
-    item: Mapping[str, Any],
-    *,
-    method: Method = "generation",
-    mark: Mark = "upper",
-    prefix: str | None = PREFIX,
-) -> str:
-    """The text form of a sample, in turns of ``User`` and ``Bot``.
-
-    Args:
-        item: a sample as returned by ``samples``.
-        method: for ``generation``, options are shown and the answer is begun.
-        mark: style of the option marks.
-        prefix: beginning of the answer; None: the prompt does not begin it.
-    """
-    question = item["question"]
-    if method == "generation" and item.get("answer_options") is not None:
-        question = question_with_options(question, item["answer_options"], mark)
-    turns = [each["value"] for each in item.get("history") or ()]
-    begun = method == "generation" and "references" not in item  # not for captions
-    return text_form(item.get("instruct"), [*turns, question], prefix if begun else None)

@@ -19,15 +19,7 @@ from lmms_rpts.tasks.aggregation import (
     metric_list,
     read_records,
 )
-from lmms_rpts.tasks.reform_eval.benchmark import ReformSettings
-from lmms_rpts.tasks.reform_eval.published import (
-    METEOR,
-    JavaError,
-    instability,
-    meteor_score,
-    raw_scores,
-    tokenised_scores,
-)
+from lmms_rpts.tasks.reform_eval.published import METEOR, instability, meteor_score, raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 
 
@@ -93,15 +85,11 @@ def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:
 def of_set(name: str, items: Sequence[Sequence[tuple[str, Sequence[str]]]]) -> float:
     """A metric of the captions of a whole set; NaN if it can't be computed."""
     rows = tuple((text, tuple(references)) for each in items for text, references in each)
-    return _scores(rows, ReformSettings.load().java).get(name, math.nan)
+    return _scores(rows)[name]
 
 
 # The headings of the metrics of a whole set of captions.
-_OF_SET = {
-    "cider": "CIDEr",
-    "bleu_4": "BLEU-4",
-    **dict.fromkeys(("cider_ptb", "rouge_l_ptb", "bleu_4_ptb", "meteor"), ""),
-}
+_OF_SET = {"cider": "CIDEr", "bleu_4": "BLEU-4", METEOR: "METEOR"}
 
 # The metrics of the duplicates of a sample, and of the rounds of a dialogue: heading and meaning.
 DUPLICATES: Mapping[str, tuple[str, str]] = {
@@ -195,16 +183,12 @@ CAPTION_METRIC_LIST = group_metric_list(("cider", "rouge_l", "bleu_4"), weight_b
 
 
 @lru_cache(maxsize=2)
-def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...], java: bool) -> Mapping[str, float]:
-    scores, reasons = raw_scores(rows), []
+def _scores(rows: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, float]:
+    scores = raw_scores(rows)
     if math.isnan(scores["cider"]):
-        reasons = ["no caption has a reference with words"]
-    elif java:
-        for compute in (tokenised_scores, lambda given: {METEOR: meteor_score(given)}):
-            try:
-                scores |= compute(rows)
-            except JavaError as error:
-                reasons.append(str(error))
-    for reason in dict.fromkeys(reasons):
-        logger.warning("Some caption metrics are missing: {}", reason)
+        logger.warning("Caption metrics are missing: no caption has a reference with words")
+        return scores | {METEOR: math.nan}
+    scores[METEOR] = meteor_score(rows)
+    if math.isnan(scores[METEOR]):
+        logger.warning("METEOR is missing: it needs Java, which is not installed or failed")
     return scores

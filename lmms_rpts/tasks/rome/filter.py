@@ -49,7 +49,7 @@ class RomeDocument(Model):
 
 
 class RomeAnswerFilter(GradingFilter):
-    """Turns each response into one JSON string; docs/record.md describes its fields.
+    """Turns each response into one JSON string; ``lmms-rpts export --schema`` describes it.
 
     ROME_GRADER sets the grader, ``consistency`` and ``pretended_tools`` the questions about the
     thinking. If only rules grade, no judge is needed.

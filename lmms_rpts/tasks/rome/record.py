@@ -8,10 +8,10 @@ from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Annotated, ClassVar
 
-from pydantic import Field, PlainSerializer, PlainValidator
+from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.schema import Described, FieldError, Model, Several, Share, Text, wrong
+from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, wrong
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
@@ -49,7 +49,7 @@ def _canonical(value: object) -> str:
 
 
 CanonicalJson = Annotated[
-    str, PlainValidator(_canonical), PlainSerializer(json.loads), Described("object")
+    str, PlainValidator(_canonical), PlainSerializer(json.loads), WithJsonSchema({"type": "object"})
 ]
 
 
