@@ -96,4 +96,4 @@ def test_init_explains_functions(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
     assert "use --answer text here" in done.output
-    assert '"answer: !function grading.grade"' in done.output
+    assert '"grade: !function grading.grade"' in done.output

@@ -19,6 +19,7 @@ from lmms_rpts.runs.record import R
 
 SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
+_RPTS = "lmms_rpts.rpts"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
 _WANTED = (
     "samples are one JSON object per line. Copy the file again, or pass the one that lmms-eval "
@@ -37,13 +38,13 @@ def unwrapped(found: Any) -> list[Any]:
     return values[0] if len(values) == 1 and isinstance(values[0], list) else values
 
 
-def holds_record(entry: Mapping[str, Any]) -> bool:
-    """Whether a row has a record of this package."""
+def holds_record(entry: Mapping[str, Any], schema: str = _SCHEMAS) -> bool:
+    """Whether a row has a record of this package, whose schema begins so."""
     found = entry.get("filtered_resps")
     for value in found if isinstance(found, list) else [found]:
         with suppress(ValueError, RecursionError):
             record = json.loads(value) if isinstance(value, str) else value
-            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
+            if isinstance(record, dict) and str(record.get("schema")).startswith(schema):
                 return True
     return False
 
@@ -316,8 +317,10 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
     """
     grades: Grades = {}
     for named, doc_id, entry in _documents(files):
-        if entry.get("task", named or task) == task and not holds_record(entry):
+        if entry.get("task", named or task) == task:
             metrics = {name: it for name, it in entry.items() if name not in _NOT_METRICS}
+            if holds_record(entry, _RPTS):  # scored before: the other metrics grade no answer
+                metrics = {name: it for name, it in metrics.items() if name == "accuracy"}
             gold = {TARGET: entry[TARGET]} if entry.get(TARGET) is not None else {}
             grades[doc_id] = {**metrics, **gold, **grades.get(doc_id, {})}
     return grades

@@ -77,7 +77,6 @@ class Instance(Model):
     texts: tuple[Text, ...] = ()
     reasoning: tuple[Text, ...] = ()
     options: tuple[_Answer, ...] = ()
-    references: tuple[Text, ...] = ()
     tolerance: Share = 0.0
     language: Language | None = None
     ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
@@ -97,7 +96,7 @@ class OwnDocument:
             it is a statement to agree or disagree with.
         background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options, references: empty if there are none.
+        answer, options: empty if there are none.
         tolerance: maximum relative error of a number.
     """
 
@@ -112,7 +111,6 @@ class OwnDocument:
     reasoning: tuple[str, ...]
     answer: str
     options: tuple[str, ...]
-    references: tuple[str, ...]
     tolerance: float
     ability: tuple[str, ...]
     relation: str | None
@@ -279,7 +277,6 @@ def as_document(instance: Instance, form: str, language: str, number: int) -> Ow
         reasoning=instance.reasoning,
         answer=answer,
         options=options,
-        references=instance.references,
         tolerance=instance.tolerance,
         ability=instance.ability,
         relation=instance.relation,

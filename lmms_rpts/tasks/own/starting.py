@@ -22,7 +22,7 @@ README, RESPONSES = "README.md", "responses.jsonl"
 
 _MANY = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_YAML = """\
+TASK_FILE = """\
 # A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains its parts.
 task: {name}
 dataset_path: json
@@ -58,7 +58,7 @@ process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
 metric_list: !function {metrics}
 metadata: !function utils.metadata
 """
-_UTILS = """\
+TASK_MODULE = """\
 \"\"\"The data of the task {name}, which lmms-rpts reads and checks.\"\"\"
 
 from pathlib import Path
@@ -74,7 +74,7 @@ DATA = OwnData(
 )
 dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()
 """
-_METRICS = "lmms_rpts.tasks.rpts_eval.results.METRIC_LIST"
+METRICS = "lmms_rpts.tasks.rpts_eval.results.METRIC_LIST"
 _UNGRADED = "lmms_rpts.tasks.own.data.METRIC_LIST"
 _README = """\
 # {name}
@@ -236,12 +236,10 @@ def write_start(
             "move them."
         )
     texts = {
-        f"{start.name}.yaml": _YAML.format(
-            name=start.name,
-            form=start.form,
-            metrics=_UNGRADED if start.form == "none" else _METRICS,
+        f"{start.name}.yaml": TASK_FILE.format(
+            name=start.name, form=start.form, metrics=_UNGRADED if start.form == "none" else METRICS
         ),
-        UTILS: _UTILS.format(
+        UTILS: TASK_MODULE.format(
             name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
         ),
         README: _README.format(
