@@ -22,10 +22,8 @@ from lmms_rpts.commands.instability import instability
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
-from lmms_rpts.commands.shards import shards
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
-from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
 
 app = typer.Typer(
@@ -38,8 +36,8 @@ app = typer.Typer(
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
 for panel, commands in {
-    _PREPARE: (init, doctor, estimate, shards),
-    _LOOK: (report, tree, summarize, compare, instability, sweep, export),
+    _PREPARE: (init, doctor, estimate),
+    _LOOK: (report, summarize, compare, instability, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

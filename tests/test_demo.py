@@ -28,10 +28,6 @@ def test_the_demo_shows_what_accuracy_hides(demo: Run) -> None:
     assert careful == lucky
     careful, lucky = rows["rpts"]
     assert careful > 0.7 > 0.4 > lucky
-    # The guarded score lowers sound reasoning slightly, and unsound reasoning a lot.
-    careful_guarded, lucky_guarded = rows["rpts_guarded"]
-    assert careful_guarded > careful - 0.1
-    assert lucky_guarded < lucky - 0.05
     careful, lucky = rows["right_for_wrong_reason"]
     assert careful == 0
     assert lucky > 0.5

@@ -262,7 +262,7 @@ def test_with_images_only_what_rests_on_images_differs(
             few = ("--limit", "2")
             done = replay(out, gold, judge, subset, *few, LMMS_RPTS_EVIDENCE=evidence)
             records[evidence] = [each for task in TASKS for each in done.records(task).items()]
-    follows = {"rpts", "guarded", "root", "first_error", "steps", "settings"}
+    follows = {"rpts", "first_error", "steps", "settings"}
     for evidence in ("image", "both"):
         pairs = list(zip(records[""], records[evidence], strict=True))
         assert len(pairs) == 4

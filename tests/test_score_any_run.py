@@ -324,7 +324,7 @@ def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
         assert len(found.responses) == 6
         for response in found.responses:
             assert response.tree().root is not None
-            assert response.diagnosed.coverage == 1.0
+            assert response.diagnosis.coverage == 1.0
 
 
 def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:

@@ -13,7 +13,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values
-from lmms_rpts.analysis.differences import differences_of, in_order
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import GUARD, escape_formula, storable
 from lmms_rpts.base.files import draft_of
@@ -23,7 +22,6 @@ from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-from lmms_rpts.runs.rating_file import Comment, digest_of, read_comments
 from lmms_rpts.runs.record import Perturbed, spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
@@ -72,7 +70,6 @@ STEP_TYPES: Mapping[str, str] = {
     "error": "string",
     "judge": "string",
     "rpts": "float64",
-    "rpts_guarded": "float64",
     "answer": "string",
     "correct": "boolean",
     **SPENT_TYPES,
@@ -96,8 +93,6 @@ RESPONSE_TYPES: Mapping[str, str] = {
     "reason": "string",
     "restating": "Int64",
     "missing_evidence": "string",
-    "most_uses": "Int64",
-    "differences": "string",
     # ``steps`` is above, as an integer.
     **{name: "float64" for name in METRICS if name != "steps"},
 }
@@ -186,27 +181,6 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
         for row in _of_steps(run, each, cost)
     ]
     return _with_draws(rows, STEP_TYPES)
-
-
-def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Path]) -> None:
-    """Add the columns ``tags`` and ``comment`` of responses, or of steps if these are the rows.
-
-    Tags of several readers are joined; each comment is a line that begins with its reader.
-    """
-    import pandas as pd
-
-    digests = {run.label: digest_of(run) for run in runs}
-    found: dict[Any, list[Comment]] = {}
-    for each in read_comments(files, runs):
-        found.setdefault(each.key[:5], []).append(each)
-    named = frame["run"].map(digests)
-    steps = frame["step"] if "step" in frame else [None] * len(frame)
-    places = zip(named, *(frame[name] for name in ("task", "doc_id", "repeat")), steps, strict=True)
-    said = [found.get(place, []) for place in places]
-    tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
-    comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]
-    for name, cells in (("tags", tags), ("comment", comments)):
-        frame[name] = pd.Series([cell or None for cell in cells], frame.index, "string")
 
 
 def _with_draws(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
@@ -313,7 +287,7 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
 
 
 def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
-    instance, error, found = response.instance, response.first_error, response.diagnosed
+    instance, error, found = response.instance, response.first_error, response.diagnosis
     return {
         **response_cells(run, response),
         "ability": [storable(each) for each in instance.abilities],
@@ -324,9 +298,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
         "tokens": response.tokens,
         "reason": response.reason,
         "restating": len(found.restating),
-        "missing_evidence": _named(in_order(found.needed - found.used)),
-        "most_uses": min(found.most_uses, _MOST),
-        "differences": "; ".join(differences_of(response)),
+        "missing_evidence": _named(clue for clue in found.needed if clue not in found.used),
         **response.metrics,
         "steps": len(response.steps),
     }
@@ -337,7 +309,7 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
         return
     tree, settings, error = response.tree(), response.settings, response.first_error
     weights = step_weights(tree, settings.decay, settings.focus_height)
-    restating = response.diagnosed.restating
+    restating = response.diagnosis.restating
     for at, step in enumerate(response.steps):
         last = step.questions[-1] if step.questions else None
         yield {
@@ -361,7 +333,6 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
             "reply": last and last.reply,
             "error": last and last.error,
             "rpts": response.rpts,
-            "rpts_guarded": response.guarded,
         }
 
 

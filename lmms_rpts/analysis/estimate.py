@@ -9,14 +9,14 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from itertools import count
 from statistics import stdev
 from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.filters.questions import Plan, ask_about_root, ask_about_step
+from lmms_rpts.filters.questions import Plan, ask_about_step
 from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
 from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
@@ -36,13 +36,10 @@ SAID = {
     "image_seen": 60,
     "inference": 70,
     "inference_seen": 70,
-    "root": 60,
     "transform": 250,
     "question_steps": 250,
     "answer": 4,
     "match": 80,
-    "consistency": 60,
-    "pretended_tools": 60,
 }
 """Typical number of tokens in a judge's reply."""
 
@@ -100,7 +97,6 @@ def estimate_need(
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
     source: Source = "answer",
-    questions: tuple[str, ...] = (),
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
@@ -116,9 +112,8 @@ def estimate_need(
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
         source: which reasoning is scored, as in the setting.
-        questions: what is asked about the thinking.
     """
-    gold, thinks = [], source != "answer" or bool(questions)
+    gold, thinks = [], source == "thinking"
     for doc in docs:  # the gold reasoning and answer, written in the requested format
         answer = _WORDS[doc["language"]].get(doc["answer"], doc["answer"])
         ending = _ANSWER[doc["language"]].format(answer)
@@ -127,7 +122,7 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source, questions)
+        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
@@ -171,7 +166,6 @@ class _Tally:
     evidence: Evidence | None
     longest: bool
     source: Source
-    questions: tuple[str, ...]
     _need: Need = field(default_factory=Need)
     _inferences: Iterator[int] = field(default_factory=lambda: count(1))
 
@@ -179,14 +173,10 @@ class _Tally:
         """What one response takes."""
         self._need, prompts = Need(), self.prompts
         kind = Reading if doc["answer"] in STANCES else QuestionReading
-        reading = kind(mode, True, prompts, source=self.source, questions=self.questions)
+        reading = kind(mode, True, prompts, source=self.source)
         read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
-        for each in filter(None, (read, read.thinking)):
-            plan = Plan.of(replace(each, answer=read.answer), doc, self.evidence)
-            for query in plan.queries:
-                self._finished(ask_about_step(query, doc, prompts), doc)
-            if plan.has_root_question:
-                self._finished(ask_about_root(plan, doc, prompts), doc)
+        for query in Plan.of(read, doc, self.evidence).queries:
+            self._finished(ask_about_step(query, doc, prompts), doc)
         return self._need
 
     def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -16,6 +16,9 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
+
+_APART = 0.3
+"""The RPTS of two responses differ if the difference is larger than this."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,3 +69,20 @@ def overview_of(run: Run) -> Overview:
         unbroken=sum(each.first_error is None and bool(each.steps) for each in scored),
         stepless=sum(not each.steps for each in scored),
     )
+
+
+def differing_in(records: Sequence[RptsRecord]) -> tuple[str, ...]:
+    """In what responses of several runs to one instance differ.
+
+    Any of ``answer``, ``soundness`` and ``rpts``. Unscored responses and ungraded answers are
+    ignored.
+    """
+    right = {each.answer.correct for each in records} - {None}
+    scores = [each.rpts for each in records if each.rpts is not None]
+    spread = max(scores) - min(scores) if scores else 0.0
+    found = {
+        "answer": len(right) > 1,
+        "soundness": len(set(map(is_sound, scores))) > 1,
+        "rpts": round(spread, 9) > _APART,
+    }
+    return tuple(name for name, differs in found.items() if differs)

@@ -17,13 +17,7 @@ from lmms_rpts.base.settings import SettingError, Settings
 from lmms_rpts.host.correctness import choose, survey
 from lmms_rpts.host.documents import SUFFIX, base_of
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.runs.reading import (
-    check_expansion,
-    expansion_of,
-    model_name,
-    name_missing_parts,
-    read_results,
-)
+from lmms_rpts.runs.reading import check_expansion, expansion_of, model_name, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,
     ResponsesError,
@@ -131,7 +125,6 @@ def plan_score(
     *,
     own: Mapping[str, Sequence[str]] = MappingProxyType({}),
     correct: str | None = None,
-    default_task: str | None = None,
 ) -> Rescoring:
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
@@ -142,18 +135,16 @@ def plan_score(
         own: custom tasks that RPTS scores directly, with the ids of their documents, if known.
         correct: the metric that decides whether an answer is correct, for tasks of other packages;
             see ``parse_criterion``.
-        default_task: the task or group of responses that name none.
     """
     known = answered_tasks()
     if task in known:
         return plan_rescoring(paths, task)
     if task is None:
         # Files of other tasks are not read: they may contain no responses at all.
-        saved = read_responses(*paths, only=known, default_task=default_task)
+        saved = read_responses(*paths, only=known)
         if saved.tasks:
             return plan_rescoring(paths, None, saved)
-        task = default_task if default_task in saved.passed_over else None
-        return plan_any_run(paths, task, own=own, correct=correct)
+        return plan_any_run(paths, own=own, correct=correct)
     # A file without task names may belong to any task.
     saved = read_responses(*paths, only=[task], default_task=task)
     if task not in saved.tasks and task != base_of(task):
@@ -262,7 +253,6 @@ def _planned(
     passed_over: Sequence[str],
     grades: Mapping[str, Grades] | None = None,
 ) -> Rescoring:
-    name_missing_parts(saved.files, {task: found.keys() for task, found in responses.items()})
     extents = tuple(
         find_extent(task, {at: len(each) for at, each in found.items()}, totals[task])
         for task, found in responses.items()

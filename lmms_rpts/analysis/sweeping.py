@@ -11,8 +11,6 @@ one focus height:
 - ``accuracy_passing``: accuracy among the responses that pass.
 - ``share_filtered``: share of the scored responses that do not pass.
 
-The guarded score counts each step once at any height, so it is the same under all settings.
-
 Means are computed as in lmms-eval's table: first over a document's responses, then over the
 documents that have a value. Unscored responses are left out.
 """
@@ -94,11 +92,6 @@ def sweep_rows(
         for decay in sorted({*map(float, decays), *(decay for decay, _ in own)})
         for height in sorted({*map(int, focus_heights), *(height for _, height in own)})
     ]
-
-
-def guarded_mean(run: Run) -> float:
-    """The mean guarded score of a run, the same under all settings; NaN if there is none."""
-    return _mean(run.responses, [each.guarded for each in run.responses])
 
 
 def check_settings(

@@ -30,11 +30,9 @@ T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
 TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Evidence = Literal["facts", "image", "both"]
-Source = Literal["answer", "thinking", "both"]
+Source = Literal["answer", "thinking"]
 """The part of a response whose reasoning is scored."""
 
-QUESTIONS = ("consistency", "pretended_tools")
-"""The questions to a judge about the thinking; each has a setting of its name."""
 Jury = Literal["mean", "median"]
 """How the scores of several judges or replies are joined."""
 
@@ -105,11 +103,6 @@ class Table(BaseSettings):
         name = str(fault["loc"][0])
         reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
         raise SettingError(f"{_as_set(cls, name)}: {reason}")
-
-    @property
-    def questions(self) -> tuple[str, ...]:
-        """The questions to a judge about the thinking that are switched on."""
-        return tuple(each for each in QUESTIONS if getattr(self, each, False))
 
     @classmethod
     def given(cls) -> dict[str, tuple[Any, str]]:
@@ -251,14 +244,10 @@ class Settings(Table):
     image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
     correct: str | None = setting(None, "metric by which an answer to another task is correct")
     transform: TransformMode | None = setting(None, "how steps are parsed")
-    source: Source = setting("answer", "scored reasoning: visible answer, thinking, or both", True)
-    consistency: bool = setting(False, "whether a judge compares thinking and answers", True)
-    pretended_tools: bool = setting(
-        False, "whether a judge looks for tools that the thinking pretends to use", True
-    )
+    source: Source = setting("answer", "scored reasoning: visible answer or thinking", True)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
     relations: Place | None = setting(
-        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+        None, "labels of relations: a table, or a folder of tables", True
     )
     perturb: str | None = setting(None, "what of each document is varied, `FACTOR=N,...`", True)
     wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)

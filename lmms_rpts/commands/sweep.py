@@ -70,10 +70,9 @@ def sweep(
 
     Means are computed as in lmms-eval's table: first over the responses of a document, then over
     the documents that have a value. Unscored responses are left out. The run's own settings are
-    always shown, marked with a *. The guarded score does not depend on these settings and is
-    shown once.
+    always shown, marked with a *.
     """
-    from lmms_rpts.analysis.sweeping import check_settings, guarded_mean, sweep_rows
+    from lmms_rpts.analysis.sweeping import check_settings, sweep_rows
     from lmms_rpts.tasks.rpts_eval.runs import read_runs
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
@@ -85,15 +84,13 @@ def sweep(
         protect_inputs(found, files)
         parts = [_part(run, task) for run in found]
         rows = {part.label: sweep_rows(part, decays, heights, threshold) for part in parts}
-        guarded = {part.label: guarded_mean(part) for part in parts}
     Output(
-        list(_blocks(rows, guarded, threshold)),
+        list(_blocks(rows, threshold)),
         lambda: _frame(rows, threshold),
         lambda: [
             {
                 "run": label,
                 "threshold": threshold,
-                "rpts_guarded": _known(guarded[label]),
                 "settings": [
                     {name: _known(value) for name, value in row.items()} for row in rows[label]
                 ],
@@ -125,9 +122,7 @@ def _part(run: Run, task: str | None) -> Run:
     return part
 
 
-def _blocks(
-    sweeps: Mapping[str, _Rows], guarded: Mapping[str, float], threshold: float
-) -> Iterator[Block]:
+def _blocks(sweeps: Mapping[str, _Rows], threshold: float) -> Iterator[Block]:
     for label, rows in sweeps.items():
         sections = [
             [list(map(Best if row["own"] else str, _cells(row))) for row in part]
@@ -139,10 +134,6 @@ def _blocks(
                 "This run was scored under several settings, so no single setting reproduces its "
                 "numbers"
             )
-        if math.isnan(guarded[label]):
-            yield Line("The guarded score does not depend on these settings; this run has none.")
-        else:
-            yield Line(f"The guarded score is {guarded[label]:.3f} under all settings.")
     yield Line(
         f"* the run's own setting. Filtered accuracy: share of all responses that are correct and "
         f"have an RPTS of at least {threshold:g}, as published. Accuracy, passing: accuracy among "
@@ -166,7 +157,7 @@ def _drawn(kind: str, sweeps: Mapping[str, _Rows], threshold: float) -> bytes:
 
 
 def _frame(sweeps: Mapping[str, _Rows], threshold: float) -> pd.DataFrame:
-    """One row per setting. The guarded score is the same for all settings, and not included."""
+    """One row per setting."""
     import pandas as pd
 
     frame: pd.DataFrame = pd.DataFrame(

@@ -29,7 +29,6 @@ MODELS = ("careful", "lucky")
 _ROWS = (
     ("accuracy", "right answers"),
     ("rpts", "mean score of the reasoning (RPTS)"),
-    ("rpts_guarded", "guarded RPTS: no credit for restating steps"),
     ("accuracy_rpts", "right answers with an RPTS of at least 0.5"),
     ("right_for_wrong_reason", "share of the right answers with an RPTS below 0.5"),
     ("rpts_visual", "score of steps that read an image"),

@@ -14,33 +14,44 @@ from loguru import logger
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.documents import instance_of
-from lmms_rpts.filters.grading import report_thinking
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.metrics import OF_THINKING
 from lmms_rpts.filters.record import (
+    Diagnosis,
     Fault,
     FirstError,
-    Judged,
     JudgedStep,
-    RecordedDiagnosis,
     RptsInstance,
     RptsRecord,
     Scoring,
 )
-from lmms_rpts.filters.responses import CUT, READ_BY_RULES, REQUEST_FAILED, Doc, ScoredResponse
-from lmms_rpts.filters.thinking import unasked_metrics
+from lmms_rpts.filters.responses import (
+    CUT,
+    READ_BY_RULES,
+    REQUEST_FAILED,
+    Doc,
+    Judged,
+    ScoredResponse,
+)
 from lmms_rpts.judging import NO_JUDGE, backends_of
+from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
+    Clue,
     ReasoningChain,
     ReasoningTree,
     StepError,
     build_tree,
+    evidence_of,
     format_chain,
     locate_error,
     modality,
+    needed_evidence,
+    parse_chain,
+    repair_chain,
+    restating_steps,
     rpts_score,
 )
+from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 
 
@@ -72,10 +83,8 @@ class AggregateFilter(RptsFilter):
             temperature=settings.temperature,
             jury=settings.jury,
             scoring=settings.scoring,
-            source="thinking" if settings.source == "thinking" else "answer",
+            source=settings.source,
         )
-        both = settings.source == "both"
-        self.unasked = unasked_metrics(settings.questions) | (frozenset() if both else OF_THINKING)
 
     def apply(
         self, resps: Sequence[Sequence[ScoredResponse]], docs: Sequence[Doc]
@@ -124,19 +133,6 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             total,
             errors.most_common(1)[0][0],
         )
-    unanswered = Counter(
-        str(scored.root.questions[-1].error)
-        for scored in responses
-        if scored.error is None and scored.root is not None and scored.root.score is None
-    )
-    if unanswered:
-        logger.warning(
-            "{} of {} responses have no guarded score, because the judge failed on the question "
-            "about the root, and are left out of its means (guarded_coverage); most often: {}",
-            sum(unanswered.values()),
-            total,
-            unanswered.most_common(1)[0][0],
-        )
     spreads = [
         question.spread
         for scored in responses
@@ -180,10 +176,8 @@ def _report_stepless(responses: Sequence[ScoredResponse], judge: str) -> None:
 
 
 def _report_thinking(responses: Sequence[ScoredResponse]) -> None:
-    report_thinking(each.transformed.said for each in responses)
-    read = [each.transformed for each in responses]
-    read += [each.thinking for each in read if each.thinking]
-    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    problems = (each.transformed.transform.problems for each in responses)
+    cut = sum(any(said.startswith(CUT) for said in each) for each in problems)
     if cut:
         logger.warning(
             "Of {} of {} responses, the thinking is too long: only passages of it are judged "
@@ -210,9 +204,10 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         question.score is not None and any(each.score is None for each in question.opinions)
         for question in scored.questions
     )
-    record = RptsRecord(
+    return RptsRecord(
         outcome="scored" if reason is None else "unscored",
         reason=reason,
+        diagnosis=_diagnosis(tree, instance),
         rpts=None if reason else rpts_score(tree, scores, scoring.decay, scoring.focus_height),
         answer=read.answer,
         first_error=None if error is None else _first_error(error),
@@ -231,13 +226,6 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
             }
         ),
         instance=instance,
-        root=scored.root,
-        **read.said,
-        thinking=(
-            build_record(scored.thinking, doc, scoring.model_copy(update={"source": "thinking"}))
-            if scored.thinking
-            else None
-        ),
         settings=scoring.model_copy(
             update={
                 "judge": scored.judge,
@@ -247,13 +235,36 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
             }
         ),
     )
-    found = {"guarded": record.guarded_anew(), "diagnosis": RecordedDiagnosis.of(record.diagnosed)}
-    return record.model_copy(update=found)
 
 
 @lru_cache(maxsize=8)
 def _comparable(judge: str) -> bool:
     return all(each.comparable for each in backends_of(judge))
+
+
+def _diagnosis(tree: ReasoningTree, instance: RptsInstance) -> Diagnosis:
+    clues, n_images = instance.textual_clue, len(instance.visual_clue)
+    needed = _needed(instance.reasoning, clues, n_images, instance.language)
+    used = evidence_of(tree) & needed
+    return Diagnosis(
+        restating=tuple(restating_steps(tree.chain, instance.context, clues, restates)),
+        needed=tuple(sorted(needed, key=_place_of)),
+        used=tuple(sorted(used, key=_place_of)),
+        coverage=len(used) / len(needed) if needed else 1.0,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _needed(
+    gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
+) -> frozenset[Clue]:
+    """The evidence that an argument about a document must use; ``gold`` may be empty."""
+    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
+    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))
+
+
+def _place_of(clue: Clue) -> tuple[str, int]:
+    return clue.kind, clue.index or 0
 
 
 def _step(tree: ReasoningTree, at: int, scored: Judged) -> JudgedStep:

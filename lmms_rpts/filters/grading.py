@@ -262,16 +262,6 @@ def report_failed(entries: Iterable[Any], what: str) -> None:
         logger.warning("{} of {} {}; first: {}", len(failed), len(asked), what, failed[0])
 
 
-def report_thinking(said: Iterable[Mapping[str, Any]]) -> None:
-    """Log how many questions about the thinking failed; ``said``: their entries by name."""
-    said = list(said)
-    for name, what in (
-        ("consistency", "answers could not be compared with their thinking"),
-        ("pretended_tools", "thinkings could not be searched for pretended tools"),
-    ):
-        report_failed((each.get(name) for each in said), what)
-
-
 def needed_judge(
     settings: Settings, table: Any, extra: Sequence[str], default: str | None = None
 ) -> str:

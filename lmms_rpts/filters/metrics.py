@@ -8,11 +8,9 @@ from functools import partial
 from typing import TYPE_CHECKING
 
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import field_of
 
 if TYPE_CHECKING:
     from lmms_rpts.filters.record import RptsRecord
-    from lmms_rpts.reasoning import Diagnosis
     from lmms_rpts.reasoning.tree import Modality
 
 RIGHT_REASON = 0.5
@@ -29,26 +27,19 @@ def _accuracy(record: RptsRecord) -> float | None:
     return None if correct is None else float(correct)
 
 
-def _right_and_sound(score: str) -> Callable[[RptsRecord], float | None]:
-    """Whether the answer is right and the score is sound."""
-
-    def value(record: RptsRecord) -> float | None:
-        found, correct = getattr(record, score), record.answer.correct
-        if found is None or correct is None:
-            return None
-        return float(correct and is_sound(found))
-
-    return value
+def _right_and_sound(record: RptsRecord) -> float | None:
+    """Whether the answer is right and the reasoning sound."""
+    correct = record.answer.correct
+    if record.rpts is None or correct is None:
+        return None
+    return float(correct and is_sound(record.rpts))
 
 
-def _right_not_sound(score: str) -> Callable[[RptsRecord], float | None]:
-    """Whether the score of a right answer is not sound; a wrong answer has no value."""
-
-    def value(record: RptsRecord) -> float | None:
-        found = getattr(record, score)
-        return float(not is_sound(found)) if found is not None and record.answer.correct else None
-
-    return value
+def _right_not_sound(record: RptsRecord) -> float | None:
+    """Whether the reasoning for a right answer is not sound; a wrong answer has no value."""
+    if record.rpts is None or not record.answer.correct:
+        return None
+    return float(not is_sound(record.rpts))
 
 
 def _mean_of_steps(
@@ -64,54 +55,27 @@ def _mean_of_steps(
     return value
 
 
-def _diagnosed(read: Callable[[Diagnosis], float | None]) -> Callable[[RptsRecord], float | None]:
-    """A figure of the chain's diagnosis; None without a chain."""
-
-    def value(record: RptsRecord) -> float | None:
-        return None if record.transform.error or not record.steps else read(record.diagnosed)
-
-    return value
+def _of_chain(read: Callable[[RptsRecord], float | None]) -> Callable[[RptsRecord], float | None]:
+    """A figure of the chain; None without a chain."""
+    return lambda record: None if record.transform.error or not record.steps else read(record)
 
 
-THINKING_METRICS = by_name(
-    Metric(
-        "thinking_answer_consistency",
-        lambda record: field_of(record, "consistency.consistent"),
-        head="consistency",
-        words="share of answers that agree with the thinking",
-        optional=True,
-    ),
-    Metric(
-        "pretended_tools",
-        lambda record: field_of(record, "pretended_tools.pretended"),
-        higher_is_better=False,
-        head="pretended tools",
-        words="share of thinkings that pretend to use tools or to search",
-        optional=True,
-    ),
-)
-"""Metrics of the questions about thinking, for all benchmarks that ask them."""
-
-PUBLISHED, GUARDED, DIAGNOSTIC = "as in the paper", "guarded", "diagnostics of the chains"
-THINKING = "thinking"
+PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
 """The groups of the metrics."""
 
 _score, _share = partial(Metric, kind="score"), partial(Metric, kind="share")
 _of_answers = partial(_share, needs_answer=True)
-_of_thinking = partial(_score, optional=True)
 
 _GROUPS = {
     PUBLISHED: (
         _score("rpts", lambda record: record.rpts, words="mean score of the reasoning"),
         _of_answers("accuracy", _accuracy, words="right answers"),
         _of_answers(
-            "accuracy_rpts",
-            _right_and_sound("rpts"),
-            words="right answers with an RPTS of at least 0.5",
+            "accuracy_rpts", _right_and_sound, words="right answers with an RPTS of at least 0.5"
         ),
         _of_answers(
             "right_for_wrong_reason",
-            _right_not_sound("rpts"),
+            _right_not_sound,
             higher_is_better=False,
             words="share of the right answers with an RPTS below 0.5",
         ),
@@ -133,51 +97,6 @@ _GROUPS = {
             words="responses that could be judged",
         ),
     ),
-    GUARDED: (
-        _score(
-            "rpts_guarded",
-            lambda record: record.guarded,
-            words="guarded RPTS, which ignores restating steps; unused evidence and an unrelated "
-            "last conclusion lower it",
-        ),
-        _of_answers(
-            "accuracy_guarded",
-            _right_and_sound("guarded"),
-            words="right answers with a guarded score of at least 0.5",
-        ),
-        _of_answers(
-            "right_for_wrong_reason_guarded",
-            _right_not_sound("guarded"),
-            higher_is_better=False,
-            words="share of the right answers with a guarded score below 0.5",
-        ),
-        _score(
-            "root_bears",
-            lambda record: None if record.root is None else record.root.score,
-            words="how far the evidence leads to the final answer",
-        ),
-        _share(
-            "guarded_coverage",
-            # Records written before the guarded score have no diagnosis.
-            lambda record: None if record.diagnosis is None else float(record.guarded is not None),
-            higher_is_better=None,
-            words="responses that have a guarded score",
-            tested=False,
-        ),
-    ),
-    THINKING: (
-        _of_thinking(
-            "rpts_thinking",
-            lambda record: field_of(record, "thinking.rpts"),
-            words="RPTS of the thinking itself",
-        ),
-        _of_thinking(
-            "rpts_guarded_thinking",
-            lambda record: field_of(record, "thinking.guarded"),
-            words="guarded RPTS of the thinking",
-        ),
-        *THINKING_METRICS.values(),
-    ),
     DIAGNOSTIC: (
         # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
         _score(
@@ -188,31 +107,23 @@ _GROUPS = {
         ),
         _score(
             "evidence_coverage",
-            _diagnosed(lambda found: found.coverage if found.needed else None),
+            _of_chain(
+                lambda record: record.diagnosis.coverage if record.diagnosis.needed else None
+            ),
             words="share of the needed evidence that the last conclusion uses",
         ),
         _score(
             "restating_steps",
-            lambda record: (
-                None
-                if record.transform.error or not record.steps
-                else len(record.diagnosed.restating) / len(record.steps)
-            ),
+            _of_chain(lambda record: len(record.diagnosis.restating) / len(record.steps)),
             higher_is_better=False,
             words="share of steps that only restate",
         ),
         Metric(
             "missing_references",
-            _diagnosed(lambda found: float(found.missing)),
+            _of_chain(lambda record: float(len(record.invalid_references))),
             higher_is_better=False,
             kind="count",
             words="citations of nonexistent evidence per response",
-        ),
-        _score(
-            "heaviest_step",
-            _diagnosed(lambda found: min(1.0, found.heaviest)),
-            higher_is_better=False,
-            words="largest share of the RPTS weight on one step",
         ),
         Metric(
             "steps",
@@ -232,6 +143,3 @@ METRICS = by_name(
     )
 )
 """All metrics of RPTS; the headline of each group first."""
-
-OF_THINKING = frozenset(each.name for each in _GROUPS[THINKING]) - {*THINKING_METRICS}
-"""The metrics that need the setting ``source`` to be ``both``."""

@@ -1,4 +1,4 @@
-"""The questions to the judge about the steps and the root of a response."""
+"""The questions to the judge about the steps of a response."""
 
 from __future__ import annotations
 
@@ -9,8 +9,8 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.filters.documents import Document, DocumentImages, images_of
-from lmms_rpts.filters.record import Judged, Kind, Question, RptsRecord
-from lmms_rpts.filters.responses import Doc, TransformedResponse
+from lmms_rpts.filters.record import Kind, Question, RptsRecord
+from lmms_rpts.filters.responses import Doc, Judged, TransformedResponse
 from lmms_rpts.judging import Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
@@ -22,20 +22,15 @@ from lmms_rpts.reasoning import (
     ImageQuery,
     ReasoningChain,
     StepQuery,
-    build_tree,
     combine_answers,
-    plan_root,
     plan_steps,
     repair_chain,
 )
-from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.runs.record import JudgeCall
 
 UNSEEN = "the document's images are not available"
-_ANSWERS = {"zh": {"agree": "同意", "disagree": "不同意"}}
-"""Answers as worded in a prompt, if the record has another word."""
 
 
 def evidence_for(doc: Doc, chosen: Evidence | None) -> Evidence:
@@ -60,50 +55,10 @@ class Plan:
         evidence = evidence_for(doc, chosen)
         return cls(transformed, chain, tuple(plan_steps(chain, doc, evidence)), evidence)
 
-    @property
-    def has_root_question(self) -> bool:
-        """Whether there is a last conclusion, and an answer that it may settle.
-
-        An answer can be judged even if it was not extracted: a maths solution is compared as a
-        whole.
-        """
-        answer = self.transformed.answer
-        unfound = answer.value == UNDETERMINED and answer.correct is not False
-        return bool(self.chain.steps) and answer.value is not None and not unfound
-
 
 def unjudged(kind: Kind, reason: str) -> Judged:
-    """A step or root without a score for this reason."""
+    """A step without a score for this reason."""
     return Judged(score=None, questions=(Question(kind=kind, score=None, error=reason),))
-
-
-def ask_about_root(plan: Plan, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
-    """The conversation about the root: whether the evidence leads to the answer.
-
-    Nothing leads to an answer that takes no side, so it scores 0 without a request.
-    """
-    answer, language = plan.transformed.answer.value or "", doc["language"]
-    if answer == UNDETERMINED:
-        return Judged(score=0.0, note="the answer takes no side")
-    tree = build_tree(plan.chain, len(doc["visual_clue"]), len(doc["textual_clue"]))
-    query = plan_root(tree, doc, plan.evidence)
-    shown = _images(doc, query.images)
-    if shown is None:
-        return unjudged("root", UNSEEN)
-    said = _ANSWERS.get(language, {}).get(answer, answer)
-    verdict = yield prompts.request(
-        "root",
-        language,
-        images=shown,
-        n_images=len(shown),
-        context=doc["context"],
-        statement=doc["statement"],
-        answer=said,
-        known=query.evidence,
-        steps=query.steps,
-        conclusion=query.conclusion,
-    )
-    return _judged(_asked("root", query.evidence, verdict, query.images))
 
 
 def ask_about_step(query: StepQuery, doc: Doc, prompts: Prompts) -> Dialogue[Judged]:
@@ -168,19 +123,17 @@ def _asked(
 
 
 def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests about each step of a record, and then about the root."""
+    """The requests about each step of a record."""
     settings, chain = record.settings, record.tree().chain
     doc = Document(record.instance.model_dump(by_alias=True))
     doc.images = DocumentImages(tuple, language=record.instance.language)
-    queries = tuple(plan_steps(chain, doc, settings.evidence))
-    read = TransformedResponse(chain, record.answer, record.transform)
+    queries = plan_steps(chain, doc, settings.evidence)
     prompts = prompts_of(settings.prompt_version, "inference", settings.scoring)
     dialogues = [ask_about_step(query, doc, prompts) for query in queries]
-    dialogues += [ask_about_root(Plan(read, chain, queries, settings.evidence), doc, prompts)]
     same = prompts.version() == settings.prompt_version
     return [
-        [*_replayed(dialogue, each.questions if each else (), same)]
-        for dialogue, each in zip(dialogues, [*record.steps, record.root], strict=True)
+        [*_replayed(dialogue, step.questions, same)]
+        for dialogue, step in zip(dialogues, record.steps, strict=True)
     ]
 
 

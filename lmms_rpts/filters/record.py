@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping
-from functools import cache, cached_property, lru_cache
+from functools import cache, cached_property
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
@@ -26,25 +26,18 @@ from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.judging import Opinion
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     Clue,
-    Diagnosis,
     InvalidReference,
     ReasoningChain,
     ReasoningTree,
     Step,
     build_tree,
-    diagnose,
-    guarded_score,
-    needed_evidence,
-    parse_chain,
-    repair_chain,
 )
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality, outline
-from lmms_rpts.runs.record import Asked, Called, Cell, Consistency, PretendedTools, Record, is_none
+from lmms_rpts.runs.record import Asked, Called, Cell, Record, is_none
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {
@@ -90,7 +83,7 @@ def _own_id(value: object) -> str | int | float | None:
 
 
 ReadBy = Literal["rule", "llm", "nothing"]
-Kind = Literal["image", "inference", "second", "root"]
+Kind = Literal["image", "inference", "second"]
 ClueField = Annotated[
     Clue,
     PlainValidator(_clue),
@@ -144,14 +137,9 @@ class Question(Called):
 
     kind: Kind = Field(
         description="`image`: claim about an image; `inference`: whether the conclusion "
-        "follows; `second`: the same with more premises, after a score below 0.5; `root`: "
-        "whether the evidence leads to the answer"
+        "follows; `second`: the same with more premises, after a score below 0.5"
     )
-    evidence: Several[Text] = Field(
-        default=(),
-        description="facts or premises given to the judge; for `root`, what is known of the "
-        "evidence that the root depends on, besides the context (empty in old records)",
-    )
+    evidence: Several[Text] = Field(default=(), description="facts or premises given to the judge")
     score: Share | None = Field(
         description="the score; the mean of several replies; null if there is none"
     )
@@ -195,21 +183,8 @@ class JudgedStep(Model):
     )
 
 
-class Judged(Model):
-    """The score of a step, or of the root, with the questions to the judge."""
-
-    score: Share | None = Field(
-        description="score for whether the evidence leads to a root that settles the question with"
-        " this answer; null if the judge failed"
-    )
-    note: Text | None = Field(
-        default=None, description="reason if the root was scored without a judge"
-    )
-    questions: Several[Question] = Field(default=(), description="the questions to the judge")
-
-
-class RecordedDiagnosis(Model):
-    """The diagnosis of the chain."""
+class Diagnosis(Model):
+    """What the chain uses and repeats; it does not enter the score."""
 
     restating: Several[Whole] = Field(
         description="steps that only restate a textual clue, the context, or a conclusion that"
@@ -221,28 +196,6 @@ class RecordedDiagnosis(Model):
     )
     used: Several[ClueField] = Field(description="the part of `needed` that the root depends on")
     coverage: Share = Field(description="share of `needed` that is used; 1 if none is needed")
-    missing: Whole = Field(
-        description="number of references to evidence or steps that do not exist"
-    )
-    heaviest: Share = Field(description="share of the heaviest step in the total weight of `rpts`")
-    most_uses: Whole = Field(description="largest number of times that `rpts` counts one step")
-
-    @classmethod
-    def of(cls, found: Diagnosis) -> RecordedDiagnosis:
-        """A diagnosis in the form of a record."""
-        return cls(
-            restating=tuple(sorted(found.restating)),
-            needed=tuple(sorted(found.needed, key=_place_of)),
-            used=tuple(sorted(found.used, key=_place_of)),
-            coverage=found.coverage,
-            missing=found.missing,
-            heaviest=min(1.0, found.heaviest),
-            most_uses=min(found.most_uses, 2**63 - 1),
-        )
-
-
-def _place_of(clue: Clue) -> tuple[str, int]:
-    return clue.kind, clue.index or 0
 
 
 class Fault(Model):
@@ -331,7 +284,6 @@ class Scoring(Model):
         description="setting `focus_height`: height at which the weight is 1"
     )
     prompt_version: Text = Field(description="version of the judge's prompts")
-    # Records written before there were several samples lack these: one sample, at temperature 0.
     judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
     jury: Jury = Field(
@@ -364,11 +316,6 @@ class Scoring(Model):
     )
 
 
-def _inner(record: RptsRecord | None) -> Any:
-    """The record of a thinking within that of its response."""
-    return record and record.model_dump(by_alias=True, exclude={"instance", "settings"})
-
-
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
 
 
@@ -382,16 +329,9 @@ class RptsRecord(Record):
     AGAIN: ClassVar[str] = "score the responses again (lmms-rpts score)"
 
     rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
-    # Records written before the guarded score lack the next three.
-    guarded: Share | None = Field(
-        default=None, description="the guarded score; null if unscored, or if `root` has no score"
+    diagnosis: Diagnosis = Field(
+        description="what the chain uses and repeats; it does not enter the score"
     )
-    root: Judged | None = Field(
-        default=None,
-        description="whether the evidence leads to the final answer; null if there is no root, or "
-        "if the answer was not found in the text",
-    )
-    diagnosis: RecordedDiagnosis | None = Field(default=None, description="diagnosis of the chain")
     answer: Answer = Field(description="the final answer")
     first_error: FirstError | None = Field(
         description="the first step below 0.5 that the root depends on; null if there is none"
@@ -405,40 +345,8 @@ class RptsRecord(Record):
         "without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")
-    consistency: Consistency | None = Field(
-        default=None,
-        description="whether the answer agrees with the thinking; omitted if this was not asked, "
-        "or if thinking or answer is missing",
-        exclude_if=is_none,
-    )
-    pretended_tools: PretendedTools | None = Field(
-        default=None,
-        description="whether the thinking pretends to use tools; omitted if this was not asked, "
-        "or if there is no thinking",
-        exclude_if=is_none,
-    )
-    thinking: Annotated[
-        RptsRecord | None, PlainSerializer(_inner), WithJsonSchema({"type": "object"})
-    ] = Field(
-        default=None,
-        description="with `source = both`: the thinking, scored like the response, in the same "
-        "fields without `instance` and `settings`; omitted if there is no thinking",
-        exclude_if=is_none,
-    )
     instance: RptsInstance = Field(description="the document, without its images")
     settings: Scoring = Field(description="everything the score depends on, except the response")
-
-    @model_validator(mode="before")
-    @classmethod
-    def _thinking_has_the_same_instance(cls, value: Any) -> Any:
-        inner = value.get("thinking") if isinstance(value, dict) else None
-        if not isinstance(inner, dict):
-            return value
-        settings = value.get("settings")
-        if isinstance(settings, dict):
-            settings = {**settings, "source": "thinking"}
-        both = {"instance": value.get("instance"), "settings": settings, "thinking": None}
-        return {**value, "thinking": {**inner, **both}}
 
     @model_validator(mode="after")
     def _fits_together(self) -> RptsRecord:
@@ -485,7 +393,6 @@ class RptsRecord(Record):
             "answer": self.answer.value,
             "correct": self.answer.correct,
             "rpts": self.rpts,
-            "guarded": self.guarded,
             "first_error": error.step if error else None,
             "first_error_text": self.steps[error.step].conclusion if error else None,
             "tree": outline(self.tree(), [step.score for step in self.steps]),
@@ -493,58 +400,10 @@ class RptsRecord(Record):
         }
 
     @cached_property
-    def diagnosed(self) -> Diagnosis:
-        """The diagnosis of the chain; computed again, so that old records have it as well."""
-        return diagnose_chain(
-            self.tree(),
-            self.instance.context,
-            self.instance.textual_clue,
-            len(self.instance.visual_clue),
-            self.instance.reasoning,
-            self.settings.decay,
-            self.settings.focus_height,
-        )
-
-    def guarded_anew(self) -> float | None:
-        """The guarded score, computed again; None if a score of a step or the root is missing."""
-        scores = [step.score for step in self.steps if step.score is not None]
-        if self.rpts is None or len(scores) < len(self.steps):
-            return None
-        if not self.steps:
-            return 0.0
-        if self.root is None or self.root.score is None:
-            return None
-        return guarded_score(self.tree(), scores, self.diagnosed, self.root.score)
-
-    @cached_property
     def metrics(self) -> Mapping[str, float | None]:
         """The values that enter lmms-eval's means, by metric name.
 
         A record without a score has no ``rpts*`` values, a wrong answer no
-        ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it. One
-        written before the guarded score has no ``guarded_coverage``.
+        ``right_for_wrong_reason``, and a chain without steps of a modality no mean for it.
         """
         return {name: each.of(self) for name, each in METRICS.items()}
-
-
-def diagnose_chain(
-    tree: ReasoningTree,
-    context: str,
-    clues: tuple[str, ...],
-    n_images: int,
-    gold: tuple[str, ...],
-    decay: float,
-    focus_height: int,
-) -> Diagnosis:
-    """The diagnosis of a chain; `gold` may be empty."""
-    needed = _needed(gold, clues, n_images, tree.chain.language)
-    return diagnose(tree, needed, context, clues, restates, decay, focus_height)
-
-
-@lru_cache(maxsize=4096)
-def _needed(
-    gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
-) -> frozenset[Clue]:
-    """The evidence that an argument about a document must use."""
-    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
-    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))

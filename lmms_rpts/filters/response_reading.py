@@ -20,7 +20,6 @@ from lmms_rpts.filters.responses import (
     TransformedResponse,
     missing_response,
 )
-from lmms_rpts.filters.thinking import THINKING_SHOWN, ask_about_thinking
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging import Dialogue, JudgeRequest, Verdict
 from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
@@ -43,7 +42,7 @@ from lmms_rpts.reasoning.answer_lines import (
 )
 from lmms_rpts.reasoning.mentions import lower
 from lmms_rpts.reasoning.parsing import is_bare_step
-from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
+from lmms_rpts.reasoning.thinking import select_thinking
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
 from lmms_rpts.runs.record import JudgeCall
 
@@ -85,7 +84,6 @@ class Reading:
         can_ask: whether there is a judge that can write text.
         prompts: the prompts for that judge.
         source: the part of a response whose steps are parsed.
-        questions: further questions to that judge about the thinking.
     """
 
     STEPS: ClassVar[str] = "transform"
@@ -94,7 +92,6 @@ class Reading:
     can_ask: bool
     prompts: Prompts
     source: Source = field(default="answer", kw_only=True)
-    questions: tuple[str, ...] = field(default=(), kw_only=True)
 
     def is_answer(self, line: str) -> bool:
         """Whether a line states the final answer and is not a step."""
@@ -142,30 +139,17 @@ class Reading:
         if missing:
             return settled(nothing_read(doc, missing))
         part = select_reasoning(response or "", self.is_answer)
-        return self._read(response or "", part, self.read_answer(part, doc), doc)
+        judged = part if self.source == "answer" else select_thinking(response or "")
+        return self._read(judged, self.read_answer(part, doc), doc)
 
     def _read(
-        self, response: str, part: JudgedText, answering: Dialogue[Answer], doc: Doc
+        self, judged: JudgedText | None, answering: Dialogue[Answer], doc: Doc
     ) -> Dialogue[TransformedResponse]:
-        thought = None if self.source == "answer" else select_thinking(response, THINKING_SHOWN)
-        thinking = nothing_read(doc, NO_THINKING)
-        if thought is not None:
-            thinking = yield from self._read_steps(thought, doc)
-        steps = thinking
-        if self.source != "thinking":
-            steps = yield from self._read_steps(part, doc)
+        steps = nothing_read(doc, NO_THINKING)
+        if judged is not None:
+            steps = yield from self._read_steps(judged, doc)
         answer = yield from answering
-        said: Mapping[str, Any] = {}
-        if self.questions:
-            asking = {
-                "question": doc["statement"],
-                "thinking": split_thinking(response)[1] or "",
-                "answer": part.spoken,
-            }
-            asked = ask_about_thinking(self.questions, self.prompts, doc["language"], asking)
-            said = yield from asked
-        beside = thinking if self.source == "both" and thought is not None else None
-        return replace(steps, answer=answer, thinking=beside, said=said)
+        return replace(steps, answer=answer)
 
     def _read_steps(self, part: JudgedText, doc: Doc) -> Dialogue[TransformedResponse]:
         by_rule = self.extract(part.text, doc)
@@ -199,13 +183,13 @@ class Reading:
 
 
 def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
-    """The request for the steps of a response, or of its thinking; None if it is not known."""
+    """The request for the steps of a response; None if it is not known."""
     call, instance, settings = record.transform.call, record.instance, record.settings
     if response is None or (call is None and not instance.is_statement):
         return None
     kind, version = (call.kind, call.prompt_version) if call else ("transform", "")
     is_answer = is_answer_line if kind == Reading.STEPS else is_any_answer_line
-    thought = select_thinking(response, THINKING_SHOWN) if settings.source == "thinking" else None
+    thought = select_thinking(response) if settings.source == "thinking" else None
     return rebuilt_prompt(
         kind,
         instance.language,
@@ -264,8 +248,7 @@ def tidied(result: TransformedResponse, max_steps: int) -> TransformedResponse:
     chain, cut = limit_steps(distinct_premises(result.chain), max_steps)
     problems = result.transform.problems + cut
     transform = result.transform.model_copy(update={"problems": problems})
-    thinking = result.thinking and tidied(result.thinking, max_steps)
-    return replace(result, chain=chain, transform=transform, thinking=thinking)
+    return replace(result, chain=chain, transform=transform)
 
 
 # --- questions of any kind -----------------------------------------------------------------------

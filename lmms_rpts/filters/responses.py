@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.masking import LONGEST, mask
-from lmms_rpts.filters.record import Answer, Judged, Question, Transform
+from lmms_rpts.filters.record import Answer, Question, Transform
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.reasoning import ReasoningChain, format_chain
 from lmms_rpts.reasoning.clues import Evidence
@@ -65,15 +65,11 @@ class TransformedResponse:
         chain: the parsed steps, before repair.
         answer: the final answer, as in the record.
         transform: how the response was parsed, as in the record; the chain is added at the end.
-        thinking: the same of its thinking, if both are scored; with its answer.
-        said: what the judge said of the thinking, by fields of the record.
     """
 
     chain: ReasoningChain
     answer: Answer
     transform: Transform
-    thinking: TransformedResponse | None = None
-    said: Mapping[str, Any] = field(default_factory=dict)
 
     def __str__(self) -> str:
         return "\n".join(format_chain(self.chain))
@@ -90,21 +86,26 @@ class TransformedResponse:
 
 
 @dataclass(frozen=True, slots=True)
+class Judged:
+    """The score of a step: its fields are those of the record."""
+
+    score: float | None
+    note: str | None = None
+    questions: tuple[Question, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class ScoredResponse:
     """A response after ``rpts_score``: the repaired chain and one score for each step.
 
-    ``root``: the score for whether the evidence leads to the answer; None without a step or an
-    answer. ``evidence``: the evidence that claims about images were judged against. ``thinking``:
-    the same of the thinking, if both are scored.
+    ``evidence``: the evidence that claims about images were judged against.
     """
 
     transformed: TransformedResponse
     chain: ReasoningChain
     steps: tuple[Judged, ...]
     judge: str
-    root: Judged | None = None
     evidence: Evidence = "facts"
-    thinking: ScoredResponse | None = None
 
     def __str__(self) -> str:
         scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)
@@ -130,5 +131,4 @@ class ScoredResponse:
     @property
     def questions(self) -> Iterator[Question]:
         """All questions to the judge."""
-        asked = (self.root,) if self.root else ()
-        return (question for each in (*self.steps, *asked) for question in each.questions)
+        return (question for step in self.steps for question in step.questions)

@@ -1,9 +1,8 @@
-"""``rpts_score``: repair the chain and let a judge score each step and the root."""
+"""``rpts_score``: repair the chain and let a judge score each step."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from functools import lru_cache, partial
 from typing import Any
 
@@ -13,9 +12,8 @@ from lmms_rpts.base.settings import Settings, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.questions import Plan, ask_about_root, ask_about_step, evidence_for, unjudged
-from lmms_rpts.filters.record import Judged
-from lmms_rpts.filters.responses import Doc, ScoredResponse, TransformedResponse
+from lmms_rpts.filters.questions import Plan, ask_about_step, evidence_for, unjudged
+from lmms_rpts.filters.responses import Doc, Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
@@ -85,21 +83,7 @@ class ScoreFilter(JudgingFilter):
         """Score all steps of all responses."""
         if self.judge != NO_JUDGE:
             note_validity(self.validity)
-        return self.map_responses(resps, docs, self._score_both)
-
-    def _score_both(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
-        """Score the responses, and their thinking if both are scored."""
-        thoughts = [
-            (replace(each.thinking, answer=each.answer), doc)
-            for each, doc in pairs
-            if each.thinking
-        ]
-        scored = self._score_all([*pairs, *thoughts])
-        thinking = iter(scored[len(pairs) :])
-        return [
-            replace(found, thinking=next(thinking)) if each.thinking else found
-            for found, (each, _) in zip(scored, pairs, strict=False)
-        ]
+        return self.map_responses(resps, docs, self._score_all)
 
     def _score_all(self, pairs: list[tuple[Any, Doc]]) -> list[ScoredResponse]:
         with Isolation("judging a response's steps") as isolation:
@@ -110,16 +94,10 @@ class ScoreFilter(JudgingFilter):
                 for plan, doc in plans
                 for query in plan.queries
             ]
-            rooted = [
-                partial(ask_about_root, plan, doc, self.prompts)
-                for plan, doc in plans
-                if plan.has_root_question
-            ]
-            scores, fatal = [UNASKED] * (len(asked) + len(rooted)), None
+            steps, fatal = [UNASKED] * len(asked), None
             if self.judge != NO_JUDGE:
                 dialogues = [isolation.begin(ask, partial(unjudged, "inference")) for ask in asked]
-                dialogues += [isolation.begin(ask, partial(unjudged, "root")) for ask in rooted]
-                scores, fatal = self.converse(dialogues, "Judging steps", "judgements")
+                steps, fatal = self.converse(dialogues, "Judging steps", "judgements")
         if fatal:
             logger.error(
                 "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
@@ -127,9 +105,8 @@ class ScoreFilter(JudgingFilter):
                 "only the missing replies.",
                 fatal,
             )
-        steps, roots = scores[: len(asked)], iter(scores[len(asked) :])
         # If nothing could be judged, responses without steps must not be the only scored ones, as
-        # zeros. A judge that fails only on roots leaves the published score intact.
+        # zeros.
         judged = any(step.questions and step.score is not None for step in steps)
         failed = any(step.score is None for step in steps)
         reason = fatal if fatal and failed and not judged else None
@@ -140,7 +117,6 @@ class ScoreFilter(JudgingFilter):
                 plan.chain,
                 tuple(next(results) for _ in plan.queries),
                 self.judge,
-                next(roots, None) if plan.has_root_question else None,
                 plan.evidence,
             )
             for plan in planned

@@ -26,7 +26,7 @@ from lmms_rpts.filters.response_reading import (
     tidied,
 )
 from lmms_rpts.filters.responses import Doc, TransformedResponse, undecided_note
-from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
+from lmms_rpts.judging import Dialogue, JudgeConfigurationError
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 
 R = TypeVar("R", bound=Reading)
@@ -71,11 +71,6 @@ class TransformFilter(JudgingFilter):
                 f"transform = llm needs a judge that writes text; {self.judge!r} does not: "
                 "choose another judge, or use rule or auto"
             )
-        if self.settings.questions and not self.can_write and self.judge != NO_JUDGE:
-            raise JudgeConfigurationError(
-                f"{self.settings.questions[0]} = true needs a judge that writes text; "
-                f"{self.judge!r} does not: choose another judge, or false"
-            )
         if max_steps < 1:
             raise ValueError(f"{self.NAME}: max_steps must be at least 1, got {max_steps}")
         if grade is not None and not callable(grade):
@@ -103,12 +98,7 @@ class TransformFilter(JudgingFilter):
         """A parser of this kind, with the settings of the run; ``more``: its own fields."""
         asks = self.can_write
         return kind(
-            self.mode if asks else "rule",
-            asks,
-            self.prompts,
-            source=self.settings.source,
-            questions=self.settings.questions if asks else (),
-            **more,
+            self.mode if asks else "rule", asks, self.prompts, source=self.settings.source, **more
         )
 
     def document_faults(self, doc: Doc) -> Iterator[str]:

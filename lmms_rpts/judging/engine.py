@@ -22,7 +22,7 @@ from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
-from lmms_rpts.judging.request_kinds import SCORED, STEPS
+from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Opinion, Usage, Verdict
 
 T = TypeVar("T")
@@ -208,7 +208,7 @@ class JudgeEngine:
                     continue
                 verdict = replace(verdict, request=request)
                 verdicts.append(verdict)
-                if request.kind in STEPS and isinstance(verdict.value, float):
+                if request.kind in SCORED and isinstance(verdict.value, float):
                     self._scores[verdict.value] += not verdict.identical
                 request = dialogue.send(verdict)
         except StopIteration as end:

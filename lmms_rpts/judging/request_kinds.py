@@ -41,27 +41,15 @@ class RequestKind:
         return self.name in SCORED or bool(self.words)
 
 
-# The kinds that ask for a score.
-SCORED = frozenset({"image", "image_seen", "inference", "inference_seen", "root"})
+# The kinds that ask for the score of a step.
+SCORED = frozenset({"image", "image_seen", "inference", "inference_seen"})
 
 # Most characters of a reason that quotes the answer in question.
 QUOTING = 800
 
-# The kinds that ask for the score of a step.
-STEPS = SCORED - {"root"}
-
 # Values for a trial rendering: signs that no template has
 _STEP = {"context": "⟦1⟧", "premises": ["⟦2⟧"], "conclusion": "⟦3⟧"}
 _CLAIM = {"facts": ["⟦1⟧"], "conclusion": "⟦2⟧"}
-_ROOT = {
-    "n_images": 1,
-    "context": "⟦1⟧",
-    "statement": "⟦2⟧",
-    "answer": "⟦3⟧",
-    "known": ["⟦4⟧"],
-    "steps": ["⟦5⟧"],
-    "conclusion": "⟦6⟧",
-}
 _STEPS = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response": "⟦3⟧"}
 _MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
 _ANSWER = {"statement": "⟦1⟧", "response": "⟦2⟧"}
@@ -83,9 +71,6 @@ _KINDS = {
         _scored("image_seen", fields=_CLAIM, evidence=("facts",)),
         _scored("inference", fields=_STEP, evidence=("context", "premises")),
         _scored("inference_seen", fields=_STEP, evidence=("context", "premises")),
-        _scored(
-            "root", fields=_ROOT, evidence=("conclusion", "context", "known"), claim="statement"
-        ),
         RequestKind("transform", 4096, {**_STEPS, "statement": "⟦4⟧"}, "steps", _AT),
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),

@@ -2,15 +2,8 @@
 
 from lmms_rpts.reasoning.answer_lines import Answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
+from lmms_rpts.reasoning.diagnosis import evidence_of, needed_evidence, restating_steps
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
-from lmms_rpts.reasoning.guarded import (
-    Diagnosis,
-    RootQuery,
-    diagnose,
-    guarded_score,
-    needed_evidence,
-    plan_root,
-)
 from lmms_rpts.reasoning.metric import rpts_score
 from lmms_rpts.reasoning.parsing import format_chain, parse_chain
 from lmms_rpts.reasoning.planning import (
@@ -35,7 +28,6 @@ from lmms_rpts.reasoning.tree import (
 __all__ = [
     "Answer",
     "Clue",
-    "Diagnosis",
     "Extraction",
     "FixedScore",
     "ImageQuery",
@@ -44,23 +36,21 @@ __all__ = [
     "JudgedText",
     "ReasoningChain",
     "ReasoningTree",
-    "RootQuery",
     "Step",
     "StepError",
     "StepQuery",
     "build_tree",
     "combine_answers",
-    "diagnose",
+    "evidence_of",
     "extract_chain",
     "format_chain",
-    "guarded_score",
     "locate_error",
     "modality",
     "needed_evidence",
     "parse_chain",
-    "plan_root",
     "plan_steps",
     "repair_chain",
+    "restating_steps",
     "rpts_score",
     "select_reasoning",
 ]

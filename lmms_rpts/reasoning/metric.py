@@ -41,7 +41,7 @@ def rpts_score(
     """
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"decay must lie in [0, 1], got {decay}")
-    check_scores(tree, step_scores)
+    _check_scores(tree, step_scores)
     if not tree.heights:
         return 0.0
     weights = _weights(tree, decay, focus_height)
@@ -52,7 +52,7 @@ def rpts_score(
     return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
 
 
-def check_scores(tree: ReasoningTree, step_scores: Sequence[float]) -> None:
+def _check_scores(tree: ReasoningTree, step_scores: Sequence[float]) -> None:
     """Raise ValueError if the number of scores or a score is out of range."""
     if len(step_scores) != len(tree.heights):
         raise ValueError(f"{len(tree.heights)} steps, but {len(step_scores)} scores")

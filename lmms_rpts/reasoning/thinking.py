@@ -10,6 +10,9 @@ from typing import Literal
 from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
 from lmms_rpts.reasoning.extraction import THEREFORE, cited, holds_reasoning
 
+THINKING_SHOWN = 15_000
+"""Number of characters of a thinking that a judge sees; prompts cut longer texts themselves."""
+
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
 _TAG = re.compile(
@@ -119,7 +122,7 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
     return JudgedText(thought, "thinking", spoken)
 
 
-def select_thinking(response: str, most: int) -> JudgedText | None:
+def select_thinking(response: str, most: int = THINKING_SHOWN) -> JudgedText | None:
     """The thinking of a response as the text to judge; None if there is none.
 
     Of a long thinking, the passages that cite evidence or draw a conclusion, and its end.

@@ -10,9 +10,8 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from lmms_rpts.analysis.differences import differing_in
-from lmms_rpts.analysis.overview import outcome, overview_of
-from lmms_rpts.analysis.validity import validity_notes
+from lmms_rpts.analysis.overview import differing_in, outcome, overview_of
+from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
@@ -21,7 +20,6 @@ from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import Logged, read_logged
-from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import summarize_grades
@@ -60,7 +58,7 @@ class Answer:
         rank: lower ranks are shown first.
         scale: what the score measures, if it is not right or wrong.
         score: the score that counts; None if there is none.
-        flags: the lists of the benchmark that contain it, such as ``disagreements``.
+        flags: the flags of the benchmark that hold for it, such as ``disagreements``.
         draw: the name of the draw, or of the variant of the question; empty: there is only one.
         prompt: what the model was asked, as far as the samples contain it.
         turns: the same by turns, see `Logged`; empty: the samples do not contain it.
@@ -266,7 +264,7 @@ class View:
         return None if found is None else float(found)
 
     def _flags(self, record: Any) -> tuple[str, ...]:
-        return tuple(name for name, each in self.grading.lists.items() if each.wanted(record))
+        return tuple(name for name, holds in self.grading.flags.items() if holds(record))
 
     def _rank(self, record: Any) -> tuple[float, ...]:
         score, order = self._score(record), self._urgency.index(self.outcome(record))
@@ -413,28 +411,20 @@ class View:
 class RptsView(View):
     """The questions of the runs that RPTS scored, with their trees.
 
-    Args:
-        validity: validity files that the user passed.
-
     Attributes:
         overviews: the numbers of each run.
-        validity: error rates of the runs' judges; empty if no file is set.
+        validity: what was measured of the runs' judges on labelled steps.
     """
 
     _urgency = URGENCY
     _most_images = _most_answers = None  # steps cite images by number
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        validity: Sequence[ValidityFile] = (),
-        given: set[str] | None = None,
-    ) -> None:
+    def __init__(self, runs: Sequence[Run], given: set[str] | None = None) -> None:
         super().__init__(None, GRADING, runs, None, set() if given is None else given)
         self.overviews = [overview_of(run) for run in runs]
         self.warnings[:0] = _judge_warnings(runs)
         self.warnings += _data_warnings(self.entries)
-        self.validity = validity_notes(runs, validity)
+        self.validity = validity_lines(runs)
 
     def outcome(self, record: RptsRecord) -> str:
         """Whether answer and reasoning are right."""

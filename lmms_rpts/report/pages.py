@@ -7,15 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
-from lmms_rpts.analysis import differences
-from lmms_rpts.analysis.overview import Overview
-from lmms_rpts.analysis.validity import EXPLAINED
+from lmms_rpts.analysis.overview import Overview, differing_in
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.filters.questions import step_requests
@@ -27,12 +24,10 @@ from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, Rpt
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.markup import rich
 from lmms_rpts.report.pictures import Gallery, Picture
-from lmms_rpts.report.trees import draw_response
+from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
-from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
@@ -52,8 +47,6 @@ _SHARE = re.compile(r"([01]\.\d+)(?: \[([\d.]+), ([\d.]+)\])?(?: ± [\d.]+)?")
 LONGEST = 50_000
 # Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
-# Of a text in conditions.
-_LONGEST_VALUE = 200
 
 
 class Choice(NamedTuple):
@@ -81,8 +74,6 @@ def render(
     no_image: str = "",
     longest_side: int = 480,
     gallery: Gallery = MappingProxyType({}),
-    beside: bool = False,
-    comments: Sequence[Comment] = (),
 ) -> Iterator[str]:
     """The page in parts: begin, overviews, each question, and end.
 
@@ -93,25 +84,15 @@ def render(
         longest_side: longer side of the images as shown, in pixels; the files may be larger.
         gallery: pictures of the instances; those from a benchmark's own function by the anchor of
             the instance and an empty name.
-        beside: whether the images are files beside the page, in ``images``.
-        comments: of readers, to begin with.
     """
     once: dict[str, int] = {}
-    graded = any(
-        view.name or view.beside or any(each.shown.grades for each in _answers(view))
-        for view in views
-    )
+    graded = any(view.name or view.beside for view in views)
     drawn = any(any(view.flips) for view in views)
     styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
     # Before the script that fits trees into what is shown.
     frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
     frame.environment.globals.update(
-        _names(),
-        once=once,
-        no_image=no_image,
-        beside=beside,
-        source_of=lambda image: f"images/{image.file_name}" if beside else image.data_uri,
-        fitted=lambda image: _fitted(image, longest_side),
+        _names(), once=once, no_image=no_image, fitted=lambda image: _fitted(image, longest_side)
     )
     places: dict[str, str] = {}
     for view in views:
@@ -122,7 +103,6 @@ def render(
         body="",
         parts=[(f"#{place}", name) for place, name in places.items()],
         credit=_CREDIT,
-        images="'self' file: data:" if beside else "data:",
     )
     # No text can contain this mark: all texts are escaped.
     before, mark, after = page.partition(_MAIN)
@@ -143,19 +123,8 @@ def render(
             )
             # For browsers without scripts; others parse it when it is opened (core.js).
             yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
-    yield frame.body("shared.jinja", comments=json.dumps(_commented(views, comments)))
+    yield frame.body("shared.jinja")
     yield after
-
-
-def _commented(views: Sequence[View], comments: Sequence[Comment]) -> dict[str, Any]:
-    """What the page needs to save and load comments: its answers by anchor, and known comments."""
-    places = {}
-    for view in views:
-        digests = list(map(digest_of, view.runs))
-        for answer in _answers(view):
-            places[answer.anchor] = [digests[answer.run], *answer.record.place]
-    items = [each.model_dump() for each in comments]
-    return {"format": COMMENTS, "version": VERSION, "places": places, "items": items}
 
 
 def _answers(view: View) -> Iterator[Answer]:
@@ -166,7 +135,7 @@ def _names() -> dict[str, Any]:
     """What the templates of all reports use."""
     return {
         "terms": terms(),
-        "differences": differences,
+        "clue_label": clue_label,
         "most": _MOST,
         "groups_in": GRADING.groups_in,
         "metrics": GRADING.metrics,
@@ -182,7 +151,6 @@ def _names() -> dict[str, Any]:
         "heat": _heat,
         "choices": _choices,
         "words_by_run": _words_by_run,
-        "facts_of": _facts_of,
         "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
         "equal_to": lambda values: [(f"={value}", value) for value in values],
         "tags_of": _tags_of,
@@ -190,8 +158,6 @@ def _names() -> dict[str, Any]:
         "urgency": URGENCY.index,
         "graded_urgency": GRADED_URGENCY.index,
         "interval": interval,
-        "set_title": set_title,
-        "corrected_explained": EXPLAINED,
         "grade_words": _grade_words,
         "bounded": bounded,
         "rich": _rich,
@@ -310,17 +276,10 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: [each.modality for each in [answer.record.first_error] if each],
                 "any",
             ),
-            Choice(
-                "apart",
-                "Guarded",
-                {"apart": "RPTS and guarded score differ"},
-                lambda answer: ["apart"] * differences.is_apart(answer.record),
-                "any",
-            ),
             *drawn[: len(flips)],
         ]
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
-    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.lists}
+    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.flags}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
@@ -339,41 +298,6 @@ def _words_by_run(view: View, entry: Entry) -> str:
     return json.dumps(found, separators=(",", ":"))
 
 
-def _facts_of(view: View) -> dict[str, Any]:
-    from lmms_rpts.analysis.dataframes import cells_of
-
-    cost = cost_function()
-
-    def cells(answer: Answer) -> dict[str, Any]:
-        run = view.runs[answer.run]
-        return {"model": run.model, **cells_of(run, answer.record, view.grading, cost)}
-
-    return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
-
-
-def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """The ``names`` in conditions that have a value, and the values in each row, as JSON."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, float):
-            return round(value, 9) if isfinite(value) else None
-        value = " | ".join(map(str, value)) if isinstance(value, list) else value
-        return (value[:_LONGEST_VALUE] or None) if isinstance(value, str) else value
-
-    cells = {
-        key: [{name: plain(value) for name, value in each.items()} for each in row]
-        for key, row in rows.items()
-    }
-    every = chain.from_iterable(cells.values())
-    names = dict.fromkeys(name for each in every for name in each if each[name] is not None)
-    return {
-        "names": [*names],
-        "rows": {
-            key: json.dumps([[*map(each.get, names)] for each in row]) for key, row in cells.items()
-        },
-    }
-
-
 def _tags_of(entry: Entry) -> list[str]:
     """Its values of all breakdowns, without the task, which is in the heading."""
     every = (value for name, values in entry.tags.items() for value in values[:20])
@@ -385,7 +309,7 @@ def _disagreement(entry: Entry) -> tuple[Sequence[str], float | None]:
     records = [cell.worst.record for cell in entry.by_run if cell]
     scores = [each.rpts for each in records if each.rpts is not None]
     spread = max(scores) - min(scores) if len(scores) > 1 else None
-    return differences.differing_in(records), spread
+    return differing_in(records), spread
 
 
 def cell_parts(text: str) -> tuple[str, str]:

@@ -204,32 +204,6 @@ class JudgeGrade(Called):
     error: Text | None = Field(default=None, description="why the judge failed")
 
 
-class Consistency(Called):
-    """Whether the answer agrees with the thinking."""
-
-    consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
-    prompt_version: Text | None = Field(
-        default=None,
-        description="version of the prompt; omitted where `settings` have it",
-        exclude_if=is_none,
-    )
-
-
-class PretendedTools(Called):
-    """Whether the thinking pretends to use tools or to search."""
-
-    pretended: Flag | None = Field(
-        description="whether it claims a search, a tool, a program or an operation on an image "
-        "that it cannot have run; null if the judge failed"
-    )
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
-    prompt_version: Text = Field(description="version of the prompt")
-    left_out: Whole = Field(description="characters of the thinking that the judge did not see")
-
-
 class Record(Model):
     """One scored response of a model.
 

@@ -40,7 +40,6 @@ class Benchmark:
     Attributes:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
-        licence: of its texts, as the Hub names it (``cc-by-4.0``); empty if it is not known.
         folder: the folder of its task files, for lmms-eval's index.
         settings: its settings, whose ``TABLE`` is its name. None: it has none.
         checks: the checks before a task or group runs, by its name: functions that raise DataError,
@@ -68,7 +67,6 @@ class Benchmark:
     name: str
     title: str
     folder: Path
-    licence: str = ""
     settings: type[Table] | None = None
     checks: str | None = None
     examine: str | None = None

@@ -21,7 +21,6 @@ from lmms_rpts.analysis.dataframes import (
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table
@@ -114,33 +113,18 @@ def test_a_step_is_a_row_worked_by_hand(tmp_path: Path) -> None:
     assert frame["spread"].isna().all()
 
 
-def test_what_the_guarded_score_looks_at_worked_by_hand(tmp_path: Path) -> None:
+def test_restating_steps_and_missing_evidence_worked_by_hand(tmp_path: Path) -> None:
     """Step 0 restates Text 1 and is used twice; Image 0 and Text 0 are needed."""
     steps = ("Text1 -> The shop sells bread.", "Conclusion0 + Conclusion0 + Text0 -> It is closed.")
-    run = only(tmp_path, guarded_record([1.0, 1.0], steps=steps))
+    run = only(tmp_path, make_record([1.0, 1.0], steps=steps))
     (response,) = responses_frame([run]).to_dict("records")
-    assert (response["steps"], response["restating"], response["most_uses"]) == (2, 1, 2)
+    assert (response["steps"], response["restating"], response["rpts"]) == (2, 1, 1.0)
     assert (response["missing_evidence"], response["evidence_coverage"]) == ("image 0", 0.5)
-    assert (response["rpts"], response["rpts_guarded"], response["root_bears"]) == (1.0, 0.5, 1.0)
-    assert response["differences"] == (
-        "uses 1 of 2 needed pieces of evidence: Image 0 is missing; 1 of 2 steps only restates; "
-        "one step counts 2 times in RPTS"
-    )
     frame = steps_frame([run])
     assert frame["restates"].tolist() == [True, False]
     assert frame["uses"].tolist() == [2, 1]
     # Weights 1 for each of two uses, and 0.9.
     assert frame["weight"].tolist() == pytest.approx([2 / 2.9, 0.9 / 2.9])
-    assert frame["rpts_guarded"].tolist() == [0.5, 0.5]
-
-
-def test_records_of_before_have_no_guarded_score(tmp_path: Path) -> None:
-    run = only(tmp_path, old_record([1.0, 1.0]))
-    assert steps_frame([run])["rpts_guarded"].isna().all()
-    (response,) = responses_frame([run]).to_dict("records")
-    assert math.isnan(response["rpts_guarded"])
-    assert math.isnan(response["root_bears"])
-    assert (response["evidence_coverage"], response["differences"]) == (1.0, "")
 
 
 def test_a_step_that_is_used_beyond_all_columns(tmp_path: Path) -> None:
@@ -148,7 +132,6 @@ def test_a_step_that_is_used_beyond_all_columns(tmp_path: Path) -> None:
     steps += [f"Conclusion{at} + Conclusion{at} -> {'x' * (at + 1)}." for at in range(63)]
     run = only(tmp_path, make_record([1.0] * 64, steps=steps))
     assert steps_frame([run])["uses"].tolist()[:3] == [2**63 - 1, 2**62, 2**61]
-    assert responses_frame([run])["most_uses"].tolist() == [2**63 - 1]
 
 
 def test_an_unscored_response_has_its_steps_without_scores(tmp_path: Path) -> None:

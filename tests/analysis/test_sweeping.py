@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.analysis.sweeping import guarded_mean, sweep
+from lmms_rpts.analysis.sweeping import sweep
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.reasoning.tree import cited_steps
@@ -25,7 +25,6 @@ from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.reasoning.strategies import sound_chains
-from tests.support.guarded import guarded_record, old_record
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, scoring_with, write_run
 from tests.support.tables import table
@@ -101,13 +100,6 @@ def test_a_documents_responses_are_one_value(tmp_path: Path) -> None:
     assert found.filtered_accuracy == pytest.approx((0.5 + 1 / 3 + 0.0) / 3)
     assert found.accuracy_passing == pytest.approx((1.0 + 1 / 3) / 2)  # none of document 2
     assert found.share_filtered == pytest.approx((1 / 2 + 0 + 1) / 3)
-
-
-def test_guarded_means(tmp_path: Path) -> None:
-    """Guarded scores of 0.8 and 0.4 * 0.4 (its last step is below 0.5); an old run has none."""
-    scored = {0: guarded_record([0.8, 0.8]), 1: guarded_record([0.4, 0.4], 0.9)}
-    assert guarded_mean(run_of(tmp_path / "new", scored)) == pytest.approx(0.48)
-    assert math.isnan(guarded_mean(run_of(tmp_path / "old", {0: old_record([1.0, 1.0])})))
 
 
 def test_the_threshold_moves_what_passes(tmp_path: Path) -> None:

@@ -102,7 +102,7 @@ def test_no_metric_has_a_value_for_it() -> None:
     apply, doc = TASKS["rpts_eval"]
     found = rpts_results.process_results(doc(), [str(apply([[FAILED]], [doc()])[0])])
     known = {name: value for name, value in found.items() if value is not None}
-    assert known == {"judge_coverage": 0, "guarded_coverage": 0}
+    assert known == {"judge_coverage": 0}
 
 
 @table(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,8 +14,8 @@ from loguru import logger
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.aggregate import AggregateFilter, build_record
 from lmms_rpts.filters.base import FilterInputError
-from lmms_rpts.filters.record import Answer, Judged, Question, RptsRecord, Transform
-from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
+from lmms_rpts.filters.record import Answer, Question, RptsRecord, Transform
+from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
@@ -79,7 +78,7 @@ def test_our_format_is_read_without_a_judge(judged: Callable[..., Any]) -> None:
     ]
     assert record["rpts"] == pytest.approx(0.8)
     assert record["answer"] == {"value": "agree", "by": "rule", "correct": True, "error": None}
-    assert len(asked) == 3, "one question for each step, one for the root"
+    assert len(asked) == 2, "one question for each step"
 
 
 def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any]) -> None:
@@ -123,13 +122,13 @@ def test_the_second_question(judged: Callable[..., Any]) -> None:
     questions = record["steps"][1]["questions"]
     assert [question["score"] for question in questions] == [0.2, 0.9]
     assert record["steps"][1]["score"] == 0.7
-    assert len(asked) == 4, "of the image, the inference twice, the root"
+    assert len(asked) == 3, "of the image, the inference twice"
 
 
 def test_an_answer_of_one_half_needs_no_second_question(judged: Callable[..., Any]) -> None:
     (record,), asked = judged([STEPS], says("Score: 0.5"))
     assert [len(step["questions"]) for step in record["steps"]] == [1, 1]
-    assert len(asked) == 3, "of the image, the inference, the root"
+    assert len(asked) == 2, "of the image, the inference"
 
 
 def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
@@ -138,7 +137,7 @@ def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
     assert record["rpts"] is None
     assert "step 0" in record["reason"]
     assert record["steps"][0]["questions"][0]["reply"] == "I would rather not say."
-    assert len(asked) == 9, "two steps and the root, each asked again twice"
+    assert len(asked) == 6, "two steps, each asked again twice"
 
 
 def test_a_judge_without_steps_leaves_it_to_the_rules(judged: Callable[..., Any]) -> None:
@@ -393,15 +392,9 @@ def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
     return record
 
 
-@table(
-    "scores, at_root, partial",
-    ([0.2, 0.9, 0.5], False, None),
-    ([0.2, 0.9, None], False, True),
-    ([0.2, 0.9, None], True, True),
-    ([], False, None),
-)
+@table("scores, partial", ([0.2, 0.9, 0.5], None), ([0.2, 0.9, None], True), ([], None))
 def test_a_score_of_a_part_of_the_jury_is_marked(
-    scores: list[float | None], at_root: bool, partial: bool | None
+    scores: list[float | None], partial: bool | None
 ) -> None:
     opinions = tuple(
         Opinion(name, 0, score, None, None if score is not None else "no")
@@ -409,8 +402,7 @@ def test_a_score_of_a_part_of_the_jury_is_marked(
     )
     question = Question(kind="image", score=0.5, opinions=opinions)
     jury = Judged(score=0.5, questions=(question,))
-    sound = asked_about(1.0)
-    response = replace(scored(sound, sound), root=jury) if at_root else scored(jury, sound)
+    response = scored(jury, asked_about(1.0))
     assert written(response, make_doc())["settings"].get("partial_jury") is partial
 
 
@@ -510,8 +502,8 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
     assert error == "the rules cannot read the stated answer: 'the claim holds'"
     values = records[1].metrics
     assert (values["rpts"] is not None) == (judge == "lexical")
-    unknown = ("accuracy", "accuracy_rpts", "right_for_wrong_reason", "rpts_guarded")
-    assert [values[name] for name in (*unknown, "accuracy_guarded", "root_bears")] == [None] * 6
+    unknown = ("accuracy", "accuracy_rpts", "right_for_wrong_reason")
+    assert [values[name] for name in unknown] == [None] * 3
     assert logged[:2] == [
         "WARNING: 2 of 4 answers are neither right nor wrong, and are left out of accuracy, which "
         f"is from 0.250 (all of them wrong) to 0.750 (all right); most often: {error}",
@@ -542,15 +534,12 @@ def test_probabilities_are_recorded_and_only_asked_for_scores(
     low: float,
     high: float,
 ) -> None:
-    """The second step scores low, and is asked about again; the root is off format."""
-    marks = {"yes": ("Yes", "No"), "expected": ("9", "0")}[scoring]
+    """The second step scores low, and is asked about again."""
 
     def answer(body: dict[str, Any]) -> str | ServerReply:
         if "logprobs" not in body:
             return oracle.answer(body)
         asked = str(body["messages"][1]["content"])
-        if "Their answer:" in asked:
-            return one_token({"The": 0.6, marks[0]: 0.3})
         shares = {"2": 0.8} if scoring == "expected" else {"Yes": 0.16, "No": 0.64}
         if "closed" not in asked:
             shares = {"6": 0.8} if scoring == "expected" else {"Yes": 0.48, "No": 0.32}
@@ -571,10 +560,7 @@ def test_probabilities_are_recorded_and_only_asked_for_scores(
     assert [each["score"] for each in (first, once, again)] == pytest.approx([high, low, low])
     assert [each["mass"] for each in (first, once, again)] == pytest.approx([0.8] * 3)
     assert json.loads(once["reply"])["scoring"] == scoring
-    (root,) = record["root"]["questions"]
-    assert (root["score"], root["mass"]) == (None, pytest.approx(0.3))
-    assert root["error"] == "off format: 30% of the probability is on the marks"
-    assert (record["outcome"], record["guarded"]) == ("scored", None)
+    assert record["outcome"] == "scored"
     assert RptsRecord.parse(record).settings.scoring == scoring
 
 
@@ -585,50 +571,33 @@ THINKER = f"<think>{THOUGHT}</think>{STEPS}"
 
 
 @table(
-    "source, response, visible, hidden",
-    ("answer", THINKER, 2, None),
-    ("thinking", THINKER, 3, None),
-    ("both", THINKER, 2, 3),
+    "source, response, steps",
+    ("answer", THINKER, 2),
+    ("thinking", THINKER, 3),
     # Without thinking, there is none to score; the answer is graded all the same.
-    ("answer", STEPS, 2, None),
-    ("thinking", STEPS, None, None),
-    ("both", STEPS, 2, None),
-    ("both", f"<think> \n</think>{STEPS}", 2, None),
-    # The visible part has no reasoning: its RPTS is that of the thinking, as without the setting.
-    ("both", f"<think>{THOUGHT}</think>Final answer: agree", 3, 3),
-    ("both", f"<think>{THOUGHT}\nFinal answer: agree", 3, 3),
+    ("answer", STEPS, 2),
+    ("thinking", STEPS, None),
+    ("thinking", f"<think> \n</think>{STEPS}", None),
+    # The visible part has no reasoning: the thinking is scored.
+    ("answer", f"<think>{THOUGHT}</think>Final answer: agree", 3),
+    ("answer", f"<think>{THOUGHT}\nFinal answer: agree", 3),
 )
 def test_the_reasoning_of_answer_and_thinking(
     judged: Callable[..., Any],
     monkeypatch: pytest.MonkeyPatch,
     source: str,
     response: str,
-    visible: int | None,
-    hidden: int | None,
+    steps: int | None,
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_SOURCE", source)
-    (written,), asked = judged([response], says("Score: 0.8"), mode="rule")
+    (written,), _ = judged([response], says("Score: 0.8"), mode="rule")
     record = RptsRecord.parse(written, text=response)
-    assert (len(record.steps) or None) == visible
-    assert (record.rpts is None) == (visible is None)
-    assert record.reason == (None if visible else "the response has no thinking")
+    assert (len(record.steps) or None) == steps
+    assert (record.rpts is None) == (steps is None)
+    assert record.reason == (None if steps else "the response has no thinking")
     assert record.answer.correct is True
-    assert record.settings.source == ("thinking" if source == "thinking" else "answer")
+    assert record.settings.source == source
     assert ("source" in written["settings"]) == (source == "thinking")
-    assert ("thinking" in written) == (hidden is not None)
-    thinking = record.thinking
-    assert record.metrics["rpts_thinking"] == (None if thinking is None else thinking.rpts)
-    if thinking is not None:
-        assert len(thinking.steps) == hidden
-        assert thinking.rpts == pytest.approx(0.8)
-        assert thinking.guarded is not None
-        assert (thinking.instance, thinking.answer) == (record.instance, record.answer)
-        assert thinking.settings.source == "thinking"
-        assert {"instance", "settings"}.isdisjoint(written["thinking"])
-        assert RptsRecord.parse(json.loads(record.to_json()), text=response) == record
-    roots = sum("does the evidence that they cite" in instructions(each) for each in asked)
-    same = (visible, hidden) == (3, 3)  # equal requests are sent once
-    assert roots == bool(visible) + bool(hidden) - same
 
 
 def test_a_long_thinking_is_judged_by_passages(
@@ -650,58 +619,3 @@ def test_a_long_thinking_is_judged_by_passages(
     assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
     assert 0 < passages < 400
     assert cut.startswith("long thinking: judged are ")
-
-
-@table(
-    "name, settings, reply, field, value",
-    ("pretended_tools", {"pretended_tools": True}, "Verdict: pretended", "pretended", 1.0),
-    ("thinking_answer_consistency", {"consistency": True}, "判定：不一致", "consistent", 0.0),
-    ("thinking_answer_consistency", {"consistency": True}, "Hard to say.", "consistent", None),
-)
-def test_questions_about_the_thinking(
-    judged: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    settings: dict[str, bool],
-    reply: str,
-    field: str,
-    value: float | None,
-) -> None:
-    configure(monkeypatch, **settings)
-    (asked_for,) = settings
-
-    def answer(body: dict[str, Any]) -> str:
-        return reply if "in private" in instructions(body) else oracle.answer(body)
-
-    (record, other), asked = judged([THINKER, STEPS], answer)
-    verdict = None if value is None else bool(value)
-    assert record[asked_for][field] is verdict
-    assert (record[asked_for]["error"] is None) == (value is not None)
-    assert record[asked_for]["prompt_version"] == Prompts().version(asked_for)
-    assert RptsRecord.parse(record).metrics[name] == value
-    assert asked_for not in other, "there is no thinking to ask about"
-    bodies = [each for each in asked if "in private" in instructions(each)]
-    assert len({json.dumps(each["messages"][:2]) for each in bodies}) == 1
-    shown = bodies[0]["messages"][1]["content"]
-    assert THOUGHT in shown
-    assert ("the shop is closed" in shown) == (asked_for == "consistency")
-
-
-def test_questions_about_the_thinking_need_a_judge_that_writes(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    configure(monkeypatch, consistency=True)
-    assert TransformFilter(judge="none").reading().questions == ()
-    with pytest.raises(JudgeConfigurationError, match="consistency = true needs a judge that wri"):
-        TransformFilter(judge="lexical")
-
-
-def test_only_metrics_that_can_have_a_value_are_in_the_results(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    assert AggregateFilter().unasked == {
-        *("rpts_thinking", "rpts_guarded_thinking"),
-        *("thinking_answer_consistency", "pretended_tools"),
-    }
-    configure(monkeypatch, source="both", consistency=True)
-    assert AggregateFilter().unasked == {"pretended_tools"}

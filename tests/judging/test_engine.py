@@ -153,7 +153,6 @@ def test_a_bug_in_a_dialogue_stops_the_others_and_the_engine_lives_on() -> None:
     ([0.4] * 29, "inference", False),
     ([0.4] * 30 + [0.5], "inference", False),
     ([1.0] * 40, "image", True),
-    ([1.0] * 40, "root", False),
 )
 def test_one_score_for_all_steps_is_warned_of(
     scores_: list[float], kind: str, warned: bool, messages: list[str]

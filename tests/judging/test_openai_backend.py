@@ -254,7 +254,6 @@ ANSWERS = ["agree", "disagree", "undetermined", "同意", "不同意", "无法�
 @table(
     "kind, most_tokens, properties",
     ("image", 512, SCORE),
-    ("root", 512, SCORE),
     ("match", 512, MATCH),
     ("answer", 64, {"verdict": {"type": "string", "enum": ANSWERS}}),
     ("transform", 4096, None),

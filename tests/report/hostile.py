@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from tests.support.guarded import with_root
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record
 from tests.support.runs import make_record
@@ -46,9 +45,7 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
         reasoning=[f"Image0 -> {text}", f"Conclusion0 + Text0 -> {text}", text],
         answer=text,
     )
-    opinion = {"judge": text, "sample": 0, "score": 0.1, "text": text, "error": None}
-    root = {"evidence": [text], "reply": text, "error": text, "opinions": [opinion]}
-    record = with_root(make_record([0.0, 0.2], doc=doc, judge="lexical"), 0.1, spread=0.1, **root)
+    record = make_record([0.0, 0.2], doc=doc, judge="lexical")
     for step in record["steps"]:
         step["conclusion"] = step["note"] = text
         for question in step["questions"]:
@@ -59,12 +56,6 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
     record["transform"] |= {"reply": text, "problems": [text], "style": text}
     record["reason"] = record["answer"]["error"] = text
     record["invalid_references"] = [{"step": 0, "kind": "text", "index": 9, "reason": text}]
-    said = {"reply": text, "error": text, "prompt_version": text}
-    record["thinking"] = {
-        name: each for name, each in record.items() if name not in ("instance", "settings")
-    }
-    record["consistency"] = {"consistent": False, **said}
-    record["pretended_tools"] = {"pretended": None, "left_out": 9, **said}
     return record
 
 

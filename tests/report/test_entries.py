@@ -19,7 +19,6 @@ from lmms_rpts.base.escaping import marked
 from lmms_rpts.base.schema import Model, Share, Text
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, RptsView, View
-from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pages import MOST_RAW, bounded, cell_parts, label_heights
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.metrics import Metric, by_name
@@ -33,7 +32,6 @@ from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.graded_runs import write_reform_runs
-from tests.support.guarded import old_record
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
@@ -314,11 +312,6 @@ def test_cells_are_a_value_and_its_spread(text: str, parts: tuple[str, str]) -> 
     assert cell_parts(text) == parts
 
 
-@table("value, shown", (None, "–"), (-0.001, "0.00"), (0.456, "+0.46"), (-0.3, "−0.30"))
-def test_differences_as_people_write_them(value: float | None, shown: str) -> None:
-    assert Frame().environment.globals["signed"](value) == shown
-
-
 @table("apart", 0.0, 0.01, 0.05, 0.2)
 def test_labels_of_models_near_one_point_do_not_overlap(apart: float) -> None:
     def seen(accuracy: float, rpts: float) -> Any:
@@ -344,7 +337,7 @@ def test_pages_of_records_of_all_kinds(tmp_path: Path) -> None:
     pages = {}
     for name, records in {
         "below": below,
-        "old": {0: old_record([1.0, 1.0], steps=steps)},
+        "restating": {0: make_record([1.0, 1.0], steps=steps)},
         "several": {0: several},
         "gold": {0: make_record([1.0, 1.0], doc=gold)},
     }.items():
@@ -354,10 +347,7 @@ def test_pages_of_records_of_all_kinds(tmp_path: Path) -> None:
         pages[name] = html_of(tmp_path / name)
     assert "0.4999" in pages["below"], "a score below the threshold is not rounded up to it"
     assert "score 0.50" not in pages["below"]
-    # Records of before the guarded score; the diagnosis of the chain is there nevertheless.
-    assert "RPTS 1.00, guarded –" in pages["old"]
-    assert "judged root" not in pages["old"]
-    assert pages["old"].count('<span class="flag restates">restates</span>') == 2
+    assert pages["restating"].count('<span class="flag restates">restates</span>') == 2
     assert "1 of 2 responses" in pages["several"]
     (runs,) = re.findall('data-runs="([^"]*)"', pages["several"])
     found = json.loads(runs.replace("&#34;", '"'))

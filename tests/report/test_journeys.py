@@ -32,7 +32,6 @@ from tests.support.browser import (
     watched,
 )
 from tests.support.graded_runs import write_reform_runs
-from tests.support.guarded import with_root
 from tests.support.instances import make_doc
 from tests.support.pictures import texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run
@@ -53,7 +52,7 @@ ANSWERS: dict[int, tuple[tuple[str, list[Any]], tuple[str, list[Any]]]] = {
     2: (("agree", [0.6, 0.6]), ("agree", [0.4, 0.4])),  # another category
     3: (("agree", [1.0, 1.0]), ("agree", [0.6, 0.6])),  # RPTS by 0.4
     4: (("agree", [0.8, None]), ("disagree", [1.0, 0.0])),  # the judge failed
-    5: (("agree", [1.0, 1.0, 1.0, 1.0]), ("agree", [0.0, 0.0])),  # guarded score 0.6 lower
+    5: (("agree", [1.0, 1.0, 1.0, 1.0]), ("agree", [0.0, 0.0])),  # another category
 }
 ORDER = ("q5", "q2", "q4", "q1", "q3", "q0")
 CUT = """Array.from(document.querySelectorAll(".scroll")).filter((each) => each.clientWidth &&
@@ -80,7 +79,7 @@ def record(doc_id: int, run: int) -> dict[str, Any]:
         context="A train leaves at noon." if doc_id == 2 else "A shop.",
     )
     if doc_id == 5 and not run:
-        return with_root(make_record(scores, answer=answer, doc=doc, steps=PADDED), 0.2)
+        return make_record(scores, answer=answer, doc=doc, steps=PADDED)
     return make_record(scores, answer=answer, doc=doc)
 
 
@@ -154,7 +153,7 @@ def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> Non
     assert [each.get_attribute("title") for each in bars.all()] == names
     expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
     groups = page.locator(".tables thead th:first-child").all_inner_texts()
-    assert groups == ["as in the paper", "guarded", "diagnostics of the chains"]
+    assert groups == ["as in the paper", "diagnostics of the chains"]
     steps = page.get_by_role("row").filter(has=page.get_by_text("steps", exact=True))
     assert steps.locator("svg").count() == 0, "counts have no bar"
     expect(page.locator("table.metadata").first).to_contain_text("pretrained=lab/m-a, api_key=***")
@@ -396,20 +395,10 @@ def test_the_tree_and_the_steps(opened: Opened, browser: Any, runs: Path, tmp_pa
     page.reload()
     article = go(page, "rpts-eval-en-5")
     card = article.locator(".card.run").first
-    assert "RPTS 1.00, guarded 0.40" in article.locator(".verdicts").inner_text()
-    expect(card.locator(".differs p")).to_have_text("The guarded score is 0.60 lower than RPTS:")
-    reasons = ["the evidence does not lead to the final answer", "2 of 4 steps only restate"]
-    expect(card.locator(".differs li")).to_have_text(reasons)
+    assert "RPTS 1.00" in article.locator(".verdicts").inner_text()
     expect(card.locator("article.judged .flag.restates")).to_have_count(2)
     expect(card.locator(".tree .flag.restates")).to_have_count(2)
-    root = card.locator("article.judged.root")
-    root.locator("summary").click()
-    expect(root.locator(".reply")).to_have_text("Score: 0.2")
-    question = "Does the evidence lead to Conclusion 3, and that to the final answer?"
-    expect(root).to_contain_text(question)
-    expect(root.locator("li")).to_have_count(0)
     other = article.locator(".card.run").nth(1)
-    expect(other.locator(".differs")).to_have_count(0)
     expect(other.locator(".step.first")).to_have_count(1)
     expect(other).to_contain_text("First error: Conclusion 0", use_inner_text=True)
     # Leaves and steps by keyboard, in the order of the picture.

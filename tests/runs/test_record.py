@@ -50,8 +50,6 @@ def full_record() -> dict[str, Any]:
     record["steps"][1]["note"] = "it restates a clue"
     record["transform"]["problems"] = ["a line was left out"]
     record["instance"]["relation"] = "guided"
-    record["root"] = {"score": 0.3, "note": "it takes no side", "questions": [question]}
-    record["guarded"] = 0.2
     record["diagnosis"]["restating"] = [1]
     assert record["first_error"]["invalid"]
     assert record["invalid_references"]
@@ -126,7 +124,7 @@ CASES = [
     for field in record
 ]
 
-OLD = {"spread", "opinions", "judge_samples", "temperature", "guarded", "root", "diagnosis"}
+OLD = {"spread", "opinions", "judge_samples", "temperature"}
 """Old records don't have them."""
 
 EMPTY = {"by", "note", "reply", "questions", "evidence", "problems"}
@@ -255,12 +253,10 @@ def test_a_response_that_was_not_scored_has_no_scores() -> None:
         **dict.fromkeys(response.metrics, None),
         "parse_rate": 1.0,
         "judge_coverage": 0.0,
-        "guarded_coverage": 0.0,
-        # Metrics of the chain's structure need no judge. Heights 1 and 2: weights 1 and 0.9.
+        # Metrics of the chain's structure need no judge.
         "evidence_coverage": 1.0,
         "restating_steps": 0.0,
         "missing_references": 0.0,
-        "heaviest_step": pytest.approx(1 / 1.9),
         "steps": 2.0,
     }
 

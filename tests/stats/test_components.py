@@ -8,10 +8,10 @@ from collections.abc import Mapping
 import numpy as np
 import pandas as pd
 import pytest
+from benchmarks.instability_coverage import MIXED, PARTS, Model, simulate
 from statsmodels.formula.api import ols
 from statsmodels.stats.anova import anova_lm
 
-from benchmarks.instability_coverage import MIXED, PARTS, Model, simulate
 from lmms_rpts.stats.components import MOST_LEVELS, Part, levels_needed, variance_parts
 from lmms_rpts.stats.crossed import crossed_difference
 from lmms_rpts.stats.intervals import Floats

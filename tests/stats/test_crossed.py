@@ -7,9 +7,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from benchmarks.instability_coverage import rankings, two_models
 from scipy.stats import ttest_1samp
 
-from benchmarks.instability_coverage import rankings, two_models
 from lmms_rpts.stats.crossed import by_level, crossed_difference, ranking
 from lmms_rpts.stats.intervals import Floats
 from tests.support.tables import table

@@ -131,7 +131,9 @@ def test_translations_are_no_documents_of_their_own() -> None:
 
 
 @table("n, p, translated", (10, 0.9, False), (20, 0.95, False), (60, 0.98, False), (20, 0.9, True))
-def test_intervals_cover_the_mean_of_guarded_scores(n: int, p: float, translated: bool) -> None:
+def test_intervals_cover_the_mean_of_mostly_equal_scores(
+    n: int, p: float, translated: bool
+) -> None:
     """Most scores are 1; Student's t interval covers the mean in 64 to 89 of 100 samples."""
     generator, covered, runs = np.random.default_rng(n), 0, 1000
     for _ in range(runs):

@@ -10,8 +10,8 @@ from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
 from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import Answer, Judged, Kind, Question, RptsRecord, Scoring, Transform
-from lmms_rpts.filters.responses import ScoredResponse, TransformedResponse
+from lmms_rpts.filters.record import Answer, Kind, Question, RptsRecord, Scoring, Transform
+from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
 from tests.support.instances import make_doc

@@ -13,13 +13,14 @@ import pytest
 from lmms_eval.verifiers import build_verification_pipeline
 
 import lmms_rpts.plugin
-from lmms_rpts.filters.thinking import CONCLUSION_SHOWN, THINKING_SHOWN
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.reasoning.thinking import THINKING_SHOWN
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results
+from lmms_rpts.tasks.rome.thinking import CONCLUSION_SHOWN
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import JudgeServer, constant

@@ -62,19 +62,12 @@ _INVENTED, _LOST = 0.5, 0.75
 
 
 class LexicalJudge:
-    """Scores the share of a claim that its evidence covers.
-
-    For a root, it scores the share of the statement that both the last conclusion and the evidence
-    cover, whatever the answer is.
-    """
+    """Scores the share of a claim that its evidence covers."""
 
     async def ask(self, request: JudgeRequest) -> Reply:
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
-        if request.kind == "root":
-            stated = _coverage(_content(request.claim), _content(request.evidence[0]))
-            score = min(stated, _coverage(_content(request.claim), _contents(request.evidence[1:])))
-        elif request.kind == "image":
+        if request.kind == "image":
             score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
         else:
             score = _support(request.claim, request.evidence)

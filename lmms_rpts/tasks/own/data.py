@@ -15,11 +15,10 @@ from pydantic import BeforeValidator, PlainValidator, ValidationError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.filters.documents import STANCES, gold_faults
+from lmms_rpts.filters.documents import STANCES, Relation, gold_faults
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.rating_file import Relation
 from lmms_rpts.tasks.aggregation import metric_list
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
 from lmms_rpts.tasks.images import add_image_column, named_faults

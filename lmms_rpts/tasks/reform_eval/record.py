@@ -102,13 +102,11 @@ class ReformAsking(Model):
     order: Order = Field(description="the setting `order`")
     marks: Mark = Field(description="the setting `marks`")
     in_context: Flag = Field(description="the setting `in_context`")
-    # Missing in records written before this setting existed.
     max_tokens: MaxTokens = Field(
         default="long", description="the setting `max_tokens`; has no effect on likelihood"
     )
     reduction: Reduction | None = Field(description="the setting `reduction`; null for generation")
     seed: Whole = Field(description="the setting `seed`")
-    # Missing in records written before online histories existed.
     history: History = Field(
         default="gold",
         description="answers in the past rounds of a dialogue: `gold` (the right ones) or "

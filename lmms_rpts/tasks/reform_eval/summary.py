@@ -32,8 +32,6 @@ from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     Rounds,
     ShownAnswer,
     ShownGrade,
@@ -58,7 +56,7 @@ from lmms_rpts.tasks.reform_eval.results import (
     answers_of,
     instability_over,
 )
-from lmms_rpts.tasks.sheets import end_of, metric_column, subject_names
+from lmms_rpts.tasks.sheets import metric_column, subject_names
 
 # Number of bootstrap resamples over samples, for each set and model.
 RESAMPLES = 2_000
@@ -451,22 +449,6 @@ GRADING = Grading(
         "±": "sample standard deviation over runs",
     },
     sheets=_sheets,
-    lists={
-        "disagreements": Listing(
-            what="answers that the published and the strict rules grade differently",
-            wanted=lambda record: record.published.correct != record.strict.correct,
-            values=(
-                Listed("task", "instance.task", "task"),
-                Listed("id", "instance.id", "sample"),
-                Listed("duplicate", "instance.duplicate"),
-                Listed("reference", "instance.gold_text", "reference"),
-                Listed("answer", "prediction", "answer", end_of),
-                Listed("rule", "strict.rule", "why"),
-                Listed("published", "published.correct", "published"),
-                Listed("strict", "strict.correct", "strict"),
-            ),
-            texts=6,
-        )
-    },
+    flags={"disagreements": lambda record: record.published.correct != record.strict.correct},
     display=DISPLAY,
 )

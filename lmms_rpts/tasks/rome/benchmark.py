@@ -38,6 +38,12 @@ class RomeSettings(Table):
         False, "whether a judge looks for tools and searches that the thinking pretends to use"
     )
 
+    @property
+    def questions(self) -> tuple[str, ...]:
+        """The questions to a judge about the thinking that are switched on."""
+        names = ("consistency", "pretended_tools")
+        return tuple(name for name in names if getattr(self, name))
+
     def grader_of(self, subtask: str) -> Grader:
         """The grader whose grade counts for a subtask."""
         recommended = self.grader == "recommended" and subtask in _LLM_RECOMMENDED

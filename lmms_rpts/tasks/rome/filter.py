@@ -16,14 +16,14 @@ from lmms_rpts.filters.grading import (
     grade_of,
     known_grade,
     needed_judge,
-    report_thinking,
+    report_failed,
 )
 from lmms_rpts.filters.responses import Doc
-from lmms_rpts.filters.thinking import ask_about_thinking, unasked_metrics
 from lmms_rpts.judging import NO_JUDGE, Dialogue, JudgeConfigurationError
 from lmms_rpts.judging.parsers import parse_grade
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import JudgeGrade
+from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
 from lmms_rpts.tasks.rome.matchers import match
@@ -66,7 +66,11 @@ class RomeAnswerFilter(GradingFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         self.rome = RomeSettings.load()
-        self.unasked = unasked_metrics(self.rome.questions)
+        asked = {
+            "thinking_answer_consistency": self.rome.consistency,
+            "pretended_tools": self.rome.pretended_tools,
+        }
+        self.unasked = frozenset(metric for metric, is_asked in asked.items() if not is_asked)
         super().__init__(judge)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
@@ -112,7 +116,14 @@ class RomeAnswerFilter(GradingFilter):
     def report(self, records: Sequence[RomeRecord]) -> None:
         """Log how many questions were left without an answer, and why."""
         super().report(records)
-        report_thinking(map(vars, records))
+        report_failed(
+            (each.consistency for each in records),
+            "answers could not be compared with their thinking",
+        )
+        report_failed(
+            (each.pretended_tools for each in records),
+            "thinkings could not be searched for pretended tools",
+        )
 
     def ask(self, given: Given, doc: Doc) -> Dialogue[Answers]:
         """The judge's replies on the answer and on the thinking, if asked."""
@@ -129,12 +140,7 @@ class RomeAnswerFilter(GradingFilter):
                 )
                 grade = grade_of(verdict, "correct")
         asking = {**asked, "thinking": given.thinking or ""}
-        more = yield from ask_about_thinking(
-            self.rome.questions, self.prompts, doc["language"], asking
-        )
-        if more["consistency"]:  # `settings` have the version of its prompt, and of the grader's
-            without = more["consistency"].model_copy(update={"prompt_version": None})
-            more["consistency"] = without
+        more = yield from thinking.ask(self.rome.questions, self.prompts, doc["language"], asking)
         return grade, more
 
     def fields(

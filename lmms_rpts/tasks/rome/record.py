@@ -15,15 +15,13 @@ from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, wrong
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import Asked, Consistency, JudgeGrade, PretendedTools, Record, is_none
+from lmms_rpts.runs.record import Asked, JudgeGrade, Record, is_none
 from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,
@@ -31,11 +29,10 @@ from lmms_rpts.tasks.grade_types import (
 )
 from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to
+from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
-from lmms_rpts.tasks.sheets import end_of
-from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, THINKING_METRICS, thinking_grades
 
 
 def _canonical(value: object) -> str:
@@ -122,11 +119,11 @@ class RomeRecord(Record):
         description="the text that was graded: the response without its thinking; may be empty"
     )
     source: ReasoningSource = Field(description="where the reasoning is in the response")
-    consistency: Consistency | None = Field(
+    consistency: thinking.Consistency | None = Field(
         description="whether the answer agrees with the thinking; null if this was not asked, "
         "or if thinking or answer is missing"
     )
-    pretended_tools: PretendedTools | None = Field(
+    pretended_tools: thinking.PretendedTools | None = Field(
         default=None,
         description="whether the thinking pretends to use tools; omitted if this was not asked, "
         "or if there is no thinking",
@@ -161,7 +158,7 @@ METRICS = by_name(
         head="strict",
         words="by strict rules",
     ),
-    *THINKING_METRICS.values(),
+    *thinking.METRICS.values(),
     Metric(
         "grader_coverage",
         lambda record: record.score is not None,
@@ -229,7 +226,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     if grades.llm is not None:
         prompt = partial(_prompt, record, "grade", reference=record.instance.reference)
         yield judged_grade(record.settings.model, grades.llm, not by_rule, prompt)
-    yield from thinking_grades(record, record.instance.question, record.answer)
+    yield from thinking.shown_grades(record)
 
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> Rebuilt | None:
@@ -267,8 +264,8 @@ GRADING = Grading(
         "rule_strict": lambda record: record.disputed_by(record.grades.strict),
         "rule_llm": lambda record: record.disputed_by(record.llm),
     },
-    asked=ASKED_OF_THINKING,
-    columns=("accuracy", "accuracy_strict", *THINKING_METRICS),
+    asked=thinking.ASKED,
+    columns=("accuracy", "accuracy_strict", *thinking.METRICS),
     explained={
         "tokens": "per response",
         "[ ]": "95% interval over questions, of one round (exact where all grades are 0 or 1, "
@@ -277,23 +274,6 @@ GRADING = Grading(
     },
     answered=_answered,
     sentence=_sentence,
-    lists={
-        "disagreements": Listing(
-            what="answers on which graders disagree",
-            wanted=lambda record: record.disputed_by(record.grades.strict, record.llm),
-            values=(
-                Listed("subtask", "instance.subtask"),
-                Listed("id", "instance.id", "question"),
-                Listed("repeat", "repeat"),
-                Listed("evaluator", "instance.evaluator", "evaluator"),
-                Listed("reference", "instance.reference", "reference"),
-                Listed("answer", "answer", "answer", end_of),
-                Listed("rule", "grades.rule", "rule"),
-                Listed("strict", "grades.strict", "strict"),
-                Listed("llm", "llm", "LLM"),
-            ),
-            texts=5,
-        )
-    },
+    flags={"disagreements": lambda record: record.disputed_by(record.grades.strict, record.llm)},
     display=Display(question=_question, answer=_answer),
 )

@@ -6,12 +6,10 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lmms_rpts.filters.metrics import GUARDED, METRICS, THINKING_METRICS
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import CUT, undecided_note
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
-from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.record import field_of
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.stats.instability import Answer as StableAnswer
@@ -19,7 +17,6 @@ from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, 
 from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.perturbation import answer_to, listed_options
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes
-from lmms_rpts.tasks.thinking import ASKED_OF_THINKING, thinking_grades
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
@@ -32,7 +29,7 @@ def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
     were judged.
     """
     better = METRICS[name].higher_is_better
-    if better is None or (name not in _UNJUDGED and not _equally_judged(name, models)):
+    if better is None or (name not in _UNJUDGED and not _equally_judged(models)):
         return frozenset()
     values = {
         each.model: round(value, 3)
@@ -45,9 +42,8 @@ def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
     return frozenset(model for model, value in values.items() if value == top)
 
 
-def _equally_judged(name: str, models: Sequence[Figures]) -> bool:
-    coverage = "guarded_coverage" if METRICS[name].group == GUARDED else "judge_coverage"
-    shares = {each.metrics[coverage].value for each in models}
+def _equally_judged(models: Sequence[Figures]) -> bool:
+    shares = {each.metrics["judge_coverage"].value for each in models}
     return len({None if share is None else round(share, 3) for share in shares}) < 2
 
 
@@ -73,20 +69,13 @@ def notes(run: AnyRun) -> Iterator[str]:
     """Warnings about a run: undecided answers, missing relations, and thinkings cut to passages."""
     yield from undecided_notes(run)
     yield from relation_notes(run)
-    read = [each.thinking or each for each in run.responses]
-    cut = sum(any(said.startswith(CUT) for said in each.transform.problems) for each in read)
+    problems = [each.transform.problems for each in run.responses]
+    cut = sum(any(said.startswith(CUT) for said in each) for each in problems)
     if cut:
         yield (
-            f"{run.label}: the thinking of {cut} of {len(read)} responses is too long: only "
+            f"{run.label}: the thinking of {cut} of {len(problems)} responses is too long: only "
             "passages of it are judged"
         )
-
-
-def _root_error(record: RptsRecord) -> str | None:
-    """Why a scored response has no guarded score; None if it has one, or can have none."""
-    if record.rpts is None or record.root is None or record.root.score is not None:
-        return None
-    return next((each.error for each in record.root.questions if each.error), "no reason given")
 
 
 def _answered(record: RptsRecord) -> StableAnswer:
@@ -111,16 +100,8 @@ GRADING = Grading(
     questions="documents",
     # ``comparable`` follows from the judge.
     settings=tuple(name for name in Scoring.model_fields if name != "comparable"),
-    asked={
-        "whether the evidence leads to the answer (rpts_guarded)": _root_error,
-        "how sound the thinking is (rpts_thinking)": lambda each: field_of(each, "thinking.reason"),
-        **ASKED_OF_THINKING,
-    },
     notes=notes,
-    columns=(
-        *("rpts", "rpts_thinking", "rpts_guarded", "accuracy", "right_for_wrong_reason"),
-        *(*THINKING_METRICS, "judge_coverage"),
-    ),
+    columns=("rpts", "accuracy", "right_for_wrong_reason", "judge_coverage"),
     best=best,
     display=Display(
         question=lambda record: ShownQuestion(
@@ -129,14 +110,7 @@ GRADING = Grading(
             language=record.instance.language,
             images=record.instance.visual_clue,
         ),
-        answer=lambda record: ShownAnswer(
-            final=record.answer.value,
-            grades=tuple(
-                thinking_grades(
-                    record, record.instance.statement, split_thinking(record.text or "")[0]
-                )
-            ),
-        ),
+        answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
     answered=_answered,
     explained={
