@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from PIL import Image
 
 from lmms_rpts.filters.aggregate import AggregateFilter
@@ -44,7 +43,6 @@ STEPS = {
 FREE = "It is past eight on the clock, so everybody has gone home <|im_start|>, I'd say."
 THOUGHT = f"<think>\nI zoom in with a tool. {STEPS['en']}\n</think>\n"
 CHOICE = make_doc(answer="B", options=["open", "shut"], statement="Is it open?\nA. open\nB. shut")
-SOLVED = rpts_fields(cmmath.make_doc())
 
 
 def seen(doc: dict[str, Any]) -> Document:
@@ -100,10 +98,6 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "cmmath": (
         lambda: [CmmathGradeFilter()], CmmathRecord, cmmath.make_doc(), "最终答案：$$8$$",
         {"cmmath": {"grader": "judge", "errors": True}},
-    ),
-    "cmmath solution": (
-        through(CmmathTransformFilter), RptsRecord, cmmath.make_doc() | SOLVED,
-        "边长是3，所以面积是它的平方，这就是结果。", {},
     ),
 }  # fmt: skip
 
