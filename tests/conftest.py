@@ -31,7 +31,7 @@ LONG = [
     "reform_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "tasks/reform_captions",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
-    "cmmath_end_to_end", "loggers", "judging/throttling", 
+    "cmmath_end_to_end", "loggers", "judging/throttling",
     "report/writing", "architecture", "judging/openai_backend",
     "two_nodes", "site", "values",
 ]  # fmt: skip

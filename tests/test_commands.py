@@ -44,9 +44,6 @@ def test_an_estimate_is_ordered_and_costs_what_tokens_cost(
     assert cost == pytest.approx((read * 1000 + written * 3000) / 1e6, rel=0.01)
     assert free[0] == calls + 14, "each of the 14 responses is rewritten"
     assert max(most[:2]) < 2 * max(free[:2]), "an amount to plan with, not the worst case"
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    thrice = figures(command("estimate", "rpts_demo").output, "requested format")
-    assert thrice == pytest.approx([3 * figure for figure in kept], rel=0.01)
 
 
 def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> None:

@@ -99,8 +99,6 @@ def test_a_hostile_run_can_neither_style_nor_break_the_screen(
     ({"scoring": scoring_with(decay=0.5)}, "decay: 0.9 in A{}; 0.5 in B"),
     ({"scoring": scoring_with(focus_height=2)}, "focus height: 1 in A{}; 2 in B"),
     ({"scoring": scoring_with(prompt_version="x")}, "prompt version: 1 in A{}; x in B"),
-    ({"scoring": scoring_with(judge_samples=3)}, "judge samples: 1 in A{}; 3 in B"),
-    ({"scoring": scoring_with(jury="median")}, "jury: mean in A{}; median in B"),
 )
 def test_other_settings_are_warned_of(
     command: Command, tmp_path: Path, changes: dict[str, Any], said: str

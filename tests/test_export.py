@@ -127,7 +127,7 @@ def test_parquet_keeps_types_where_all_values_are_missing(tmp_path: Path) -> Non
     schema = pyarrow.parquet.read_schema(tmp_path / "out.parquet")
     kinds = {name: str(schema.field(name).type).removeprefix("large_") for name in schema.names}
     assert list(kinds) == list(STEP_TYPES)
-    assert (kinds["score"], kinds["rpts"], kinds["spread"]) == ("double", "double", "double")
+    assert (kinds["score"], kinds["rpts"]) == ("double", "double")
     assert (kinds["note"], kinds["relation"], kinds["reply"]) == ("string", "string", "string")
     assert (kinds["step"], kinds["doc_id"], kinds["correct"]) == ("int64", "int64", "bool")
     frame = pd.read_parquet(tmp_path / "out.parquet")

@@ -63,26 +63,19 @@ def test_empty_variables_and_those_of_others_change_nothing(
     ({"XDG_CACHE_HOME": "/xdg"}, "cache", Path("/xdg/lmms_rpts")),
     ({"XDG_CACHE_HOME": "~/x"}, "cache", Path("/home/somebody/x/lmms_rpts")),
     ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "/data"}, "cache", Path("/data")),
-    ({"LMMS_RPTS_JUDGE_SAMPLES": "2"}, "temperature", 0.7),
     ({"LMMS_RPTS_EVIDENCE": "both"}, "evidence", "both"),
     ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
-    ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "prices", (Price(0.15, 0.6),)),
-    ({"LMMS_RPTS_PRICE": "0/0"}, "prices", (Price(0.0, 0.0),)),
-    ({"LMMS_RPTS_PRICE": " 1 / 2 + 3/15 "}, "prices", (Price(1.0, 2.0), Price(3.0, 15.0))),
+    ({"LMMS_RPTS_PRICE": "0.15/0.60"}, "unit_price", Price(0.15, 0.6)),
+    ({"LMMS_RPTS_PRICE": "0/0"}, "unit_price", Price(0.0, 0.0)),
+    ({"LMMS_RPTS_PRICE": " 1 / 2 "}, "unit_price", Price(1.0, 2.0)),
     ({"LMMS_RPTS_MAX_JUDGE_TOKENS": "1000000"}, "max_judge_tokens", 1_000_000),
     ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"OPENAI_API_KEY": " sk-x\n"}, "openai_key", "sk-x"),
     ({"OPENAI_PROJECT_ID": "p"}, "openai_headers", {"OpenAI-Project": "p"}),
-    ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_urls", ("http://h:1/v1",)),
-    ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_urls", ("http://h:1/v1",)),
-    ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_urls", ("http://a",)),
-    ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_urls", ("http://b",)),
-    (
-        {"OPENAI_BASE_URL": " http://a, http://b/\nhttp://a "},
-        "openai_urls",
-        ("http://a", "http://b"),
-    ),
-    ({"LMMS_RPTS_SAME_MODEL": "1"}, "same_model", True),
+    ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_url", "http://h:1/v1"),
+    ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_url", "http://h:1/v1"),
+    ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://a"),
+    ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://b"),
     ({"RANK": "3"}, "rank", 3),
     ({"LOCAL_RANK": "1"}, "local_rank", 1),
     ({"WORLD_SIZE": "8"}, "processes", 8),
@@ -98,12 +91,12 @@ def test_a_variable_is_read(
 
 
 def test_the_file_is_read_and_may_hold_what_a_results_file_holds(folder: Path) -> None:
-    text = 'decay = 0.5\nstructured = false\nfocus_height = 2\njudge_samples = 3\ncache = "off"\n'
+    text = 'decay = 0.5\nstructured = false\nfocus_height = 2\ntemperature = 0.7\ncache = "off"\n'
     text += "[rome]\nconsistency = true\n[reform]\nduplicates = 2\n"
     (folder / "rpts.toml").write_text(text)
     found = configuration()
     changed = {"decay": 0.5, "structured": False, "focus_height": 2, "cache": None}
-    changed |= {"judge_samples": 3, "temperature": 0.7}
+    changed |= {"temperature": 0.7}
     assert {name: found[name] for name in changed} == changed
     assert found["rome"]["consistency"] is True
     assert found["reform"]["duplicates"] == 2
@@ -188,10 +181,8 @@ def test_a_started_process_has_the_same_settings(folder: Path) -> None:
     ("image_size = 63", "image_size=63 in {file}: use a whole number from 64 to 8192"),
     ("temperature = 2.1", "temperature=2.1 in {file}: use a number from 0 to 2"),
     ('structured = "auto"', "structured='auto' in {file}: use true or false"),
-    ('jury = "vote"', "jury='vote' in {file}: choose one of mean, median"),
     ('transform = "LLM"', "transform='LLM' in {file}: choose one of llm, rule, auto"),
     ("max_judge_cost = 1.0", "max_judge_cost=1.0 in {file}: needs the price of tokens: set LMMS"),
-    ("temperature = 0\njudge_samples = 3", "reply every time; judge_samples=3 in {file} needs a"),
     ("decy = 1", "Unknown setting decy in {file}. Did you mean decay?"),
     ("verbose = 1", "Unknown setting verbose in {file}. Known: judge, concurrency, timeout"),
     ("rank = 1", "Unknown setting rank in {file}. "),
@@ -224,7 +215,7 @@ def test_a_key_in_the_file_is_refused_and_not_repeated(folder: Path, head: str) 
 
 WRONG_PRICES = (
     *("0.15", "0.15/", "/", "1/2/3", "0.15-0.60", "$1/$2", "-1/2", "nan/1", "1/inf", "1e6/1"),
-    *("1/2+", "+1/2", "1/2+3", "1/2,3/4"),
+    *("1/2+", "1/2+3", "1/2,3/4"),
 )
 
 
@@ -238,7 +229,6 @@ WRONG_PRICES = (
     ("WORLD_SIZE", "0", "use a whole number, at least 1"),
     ("RANK", "-1", "use a whole number, at least 0"),
     ("LOCAL_RANK", "0.5", "use a whole number, at least 0"),
-    ("LMMS_RPTS_JUDGE_SAMPLES", "0", "use a whole number, at least 1"),
     ("ROME_GRADER", "LLM", "choose one of rule, llm, recommended"),
     ("CMMATH_GRADER", "llm", "choose one of rule, judge, both"),
     ("REFORM_LIMIT_SAMPLES", "0", "use a whole number, at least 1"),
@@ -259,19 +249,19 @@ def test_a_wrong_variable_is_named_with_what_is_allowed(
 
 
 @table(
-    "url, place",
-    ("localhost:8000/v1", ""),
-    ("http://a:hush@h/v1", ""),
-    ("http://h/v1?api_key=hush", ""),
-    ("http://h#hush", ""),
-    ("http://h, hush, http://i", "address 2 of 3: "),
-    ("http://h  http://a:hush@h", "address 2 of 2: "),
+    "url",
+    "localhost:8000/v1",
+    "http://a:hush@h/v1",
+    "http://h/v1?api_key=hush",
+    "http://h#hush",
+    "http://h, http://hush",
+    "http://h  http://a:hush@h",
 )
 def test_a_wrong_address_is_named_and_not_repeated(
-    url: str, place: str, monkeypatch: pytest.MonkeyPatch
+    url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(SettingError, match=rf"^OPENAI_BASE_URL: {place}use a URL") as caught:
+    with pytest.raises(SettingError, match=r"^OPENAI_BASE_URL: use (a|one) URL") as caught:
         load_settings()
     assert "hush" not in str(caught.value)
 
@@ -322,7 +312,6 @@ def test_the_key_is_neither_shown_nor_recorded(monkeypatch: pytest.MonkeyPatch) 
     "name, said",
     ("LMMS_RPTS_VALIDTY", "Unknown setting LMMS_RPTS_VALIDTY. Did you mean LMMS_RPTS_VALIDITY?"),
     ("LMMS_RPTS_CACHE_DIR", "Did you mean LMMS_RPTS_CACHE?"),
-    ("LMMS_RPTS_SAMPLES", "Did you mean LMMS_RPTS_JUDGE_SAMPLES?"),
     ("LMMS_RPTS_MAX_TOKENS", "Did you mean LMMS_RPTS_MAX_JUDGE_TOKENS?"),
     ("LMMS_RPTS_CONFG", "Did you mean LMMS_RPTS_CONFIG?"),
     ("LMMS_RPTS_PROMPT", "Did you mean prompts in rpts.toml?"),

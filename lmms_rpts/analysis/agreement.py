@@ -285,11 +285,7 @@ def _pair(
 
 
 def _reply(step: JudgedStep) -> str | None:
-    """The judge's last reply; replies of several judges or samples follow each other."""
-    last = step.questions[-1]
-    if last.reply is not None:
-        return last.reply
-    return " | ".join(f"{each.judge}: {each.text}" for each in last.opinions if each.text) or None
+    return step.questions[-1].reply
 
 
 def _documents(pairs: Sequence[StepPair]) -> Indices:
@@ -317,12 +313,9 @@ def _groups(pairs: Sequence[StepPair], resamples: int) -> tuple[GroupAgreement, 
 def _described(run: Run) -> str:
     judges = []
     for by in run.scorings:
-        replies = "1 reply" if by.judge_samples == 1 else f"{by.judge_samples} replies"
-        scoring = "" if by.scoring == "text" else f"; scoring {by.scoring}"
         comparable = "" if by.comparable else "; not comparable with other judges"
         judges.append(
-            f"{by.judge} (prompts {by.prompt_version}, {replies} at temperature "
-            f"{by.temperature:g}{scoring}{comparable})"
+            f"{by.judge} (prompts {by.prompt_version}, temperature {by.temperature:g}{comparable})"
         )
     return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
 

@@ -61,7 +61,6 @@ STEP_TYPES: Mapping[str, str] = {
     "weight": "float64",
     "restates": "bool",
     "score": "float64",
-    "spread": "float64",
     "first_error": "bool",
     "note": "string",
     "question": "string",
@@ -116,7 +115,7 @@ DRAW_TYPES: Mapping[str, str] = {
 }
 """The last columns of responses and steps of expanded tasks: see `Perturbed`."""
 
-Cost = Callable[[Usage, str | None], float | None]
+Cost = Callable[[Usage], float | None]
 """As `cost_function` returns it."""
 
 Runs = AnyRun | Iterable[AnyRun]
@@ -260,7 +259,7 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
 def cells_of(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
     cells = _of_response(run, record) if grading is GRADING else _graded(run, record, grading)
-    return cells | spent_on(record, record.scoring.judge, cost)
+    return cells | spent_on(record, cost)
 
 
 def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
@@ -314,7 +313,7 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
         last = step.questions[-1] if step.questions else None
         yield {
             **response_cells(run, response),
-            **spent_on(step, settings.judge, cost),
+            **spent_on(step, cost),
             "step": at,
             "premises": _named(step.premises),
             "conclusion": step.conclusion,
@@ -325,7 +324,6 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
             "weight": weights[at],
             "restates": at in restating,
             "score": step.score,
-            "spread": last and last.spread,
             "first_error": error is not None and error.step == at,
             "note": step.note,
             "question": last and last.kind,

@@ -22,7 +22,6 @@ from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.reasoning.clues import Evidence
 
 T = TypeVar("T")
@@ -93,7 +92,6 @@ def estimate_need(
     *,
     responses: Sequence[str] | None = None,
     prompts: Prompts | None = None,
-    opinions: int = 1,
     mode: TransformMode = "auto",
     evidence: Evidence | None = None,
     source: Source = "answer",
@@ -107,7 +105,6 @@ def estimate_need(
         docs: with the fields of RPTS-Eval, including ``language``.
         responses: one for each of ``docs``, if there are any yet.
         prompts: prompt templates; None: the built-in ones.
-        opinions: judges times samples: number of replies per request for a score.
         mode: how saved responses are parsed, as in the setting ``transform``.
         evidence: evidence for claims about images; None: the facts if a document has gold
             reasoning, otherwise the images.
@@ -122,7 +119,7 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), opinions, evidence, longest, source)
+        tally = _Tally(prompts or Prompts(), evidence, longest, source)
         return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
@@ -162,7 +159,6 @@ class _Tally:
     """
 
     prompts: Prompts
-    opinions: int
     evidence: Evidence | None
     longest: bool
     source: Source
@@ -192,10 +188,8 @@ class _Tally:
         for image in request.images:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
-        scored = self.longest or request.scoring != "text"
-        said = request.most_tokens if scored else SAID[request.kind]
-        need = Need(1, Usage(guess_input_tokens(request), said))
-        self._need += need.times(self.opinions) if request.kind in SCORED else need
+        said = request.most_tokens if self.longest else SAID[request.kind]
+        self._need += Need(1, Usage(guess_input_tokens(request), said))
         if request.kind in ("transform", "question_steps"):
             return Verdict("", "\n".join(_typical_chain(doc)))
         if request.kind == "answer":

@@ -41,9 +41,7 @@ def _lines(run: AnyRun, chosen: list[ValidityFile]) -> Iterator[str]:
     known = [*chosen, *([own] if own else [])]
     settings = (each.settings for each in run.responses if isinstance(each, RptsRecord))
     judgings = dict.fromkeys(
-        Judging(by.judge, by.prompt_version, by.judge_samples, by.jury, by.scoring)
-        for by in settings
-        if known and by.judge != NO_JUDGE
+        Judging(by.judge, by.prompt_version) for by in settings if known and by.judge != NO_JUDGE
     )
     for judging in judgings:
         faults = {file.mismatch(judging): file for file in known}

@@ -33,12 +33,6 @@ Evidence = Literal["facts", "image", "both"]
 Source = Literal["answer", "thinking"]
 """The part of a response whose reasoning is scored."""
 
-Jury = Literal["mean", "median"]
-"""How the scores of several judges or replies are joined."""
-
-ScoringMode = Literal["text", "yes", "expected"]
-"""How a judge scores: in words; or by its probabilities of Yes and No, or of the digits 0 to 9."""
-
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
@@ -167,32 +161,26 @@ def _default_cache() -> Path:
     return Path(home, "lmms_rpts")
 
 
-def _prices(text: str | None) -> tuple[Price, ...]:
+def _price(text: str) -> Price:
     try:
-        prices = [Price(*map(float, price.split("/"))) for price in text.split("+")] if text else []
+        price = Price(*map(float, text.split("/")))
     except (ValueError, TypeError):
-        prices = [Price(-1, -1)]
-    if any(not 0 <= each < 1e6 for price in prices for each in (price.input, price.output)):
-        raise ValueError(
-            "use the price of a million input and output tokens, such as 0.15/0.60; for several "
-            "judges, one price or one per judge, such as 0.15/0.60+3/15"
-        )
-    return tuple(prices)
+        price = Price(-1, -1)
+    if any(not 0 <= each < 1e6 for each in (price.input, price.output)):
+        raise ValueError("use the price of a million input and output tokens, such as 0.15/0.60")
+    return price
 
 
-def _base_urls(text: str) -> tuple[str, ...]:
-    """The addresses in a list with commas or spaces, each once."""
-    urls = text.replace(",", " ").split()
-    for number, url in enumerate(urls, 1):
-        place = f"address {number} of {len(urls)}: " if len(urls) > 1 else ""
-        if not url.startswith(("http://", "https://")):
-            raise ValueError(f"{place}use a URL that begins with http:// or https://")
-        if re.search("^[^/]*//[^/]*@|[?#]", url):
-            remedy = "use a URL without password or query; set OPENAI_API_KEY to the key"
-            raise ValueError(f"{place}{remedy}")
+def _base_url(text: str) -> str:
+    url = text.strip()
+    if url and not url.startswith(("http://", "https://")):
+        raise ValueError("use a URL that begins with http:// or https://")
+    if re.search(r"[,\s]", url):
+        raise ValueError("use one URL; a gateway distributes calls to several servers")
+    if re.search("^[^/]*//[^/]*@|[?#]", url):
+        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
     # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    bases = (url.rstrip("/").removesuffix("/chat/completions") for url in urls)
-    return tuple(dict.fromkeys(bases))
+    return url.rstrip("/").removesuffix("/chat/completions")
 
 
 def _openai_headers() -> Mapping[str, str]:
@@ -206,9 +194,9 @@ _PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text 
 _Price = Annotated[
     str | None,
     BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
-    AfterValidator(lambda text: text if _prices(text) else None),
+    AfterValidator(lambda text: text if text and _price(text) else None),
 ]
-_Urls = Annotated[tuple[str, ...], BeforeValidator(_base_urls)]
+_Url = Annotated[str, BeforeValidator(_base_url)]
 
 
 class Settings(Table):
@@ -218,20 +206,7 @@ class Settings(Table):
     concurrency: int = setting(32, "concurrent judge calls, shared by all processes", True, ge=1)
     timeout: float = setting(120.0, "time limit of a call in seconds", True, ge=1.0, le=86400.0)
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`", True)
-    same_model: bool = setting(
-        False, "whether replies of an `openai:` judge are found again at any address", True
-    )
-    judge_samples: int = setting(1, "replies per request", True, ge=1)
-    jury: Jury = setting("mean", "how the scores of several judges or replies are joined")
-    temperature: float = setting(
-        lambda data: 0.7 if data.get("judge_samples", 1) > 1 else 0.0,
-        "temperature of the judge; the default is 0.7 with several replies per request",
-        ge=0.0,
-        le=2.0,
-    )
-    scoring: ScoringMode = setting(
-        "text", "how a judge scores: `text`, or by the probabilities of one token", True
-    )
+    temperature: float = setting(0.0, "temperature of the judge", ge=0.0, le=2.0)
     structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
@@ -255,24 +230,17 @@ class Settings(Table):
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     # Options of lmms-rpts score
     grades: Place | None = environment(None, "")
-    requests: Place | None = environment(None, "")
-    openai_urls: _Urls = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
+    openai_url: _Url = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
     rank: int = environment(0, "RANK", ge=0)
     local_rank: int = environment(0, "LOCAL_RANK", ge=0)
     processes: int = environment(1, "WORLD_SIZE", ge=1)
 
-    @check("temperature", "max_judge_cost")
+    @check("max_judge_cost")
     @classmethod
     def _consistent(cls, value: float | None, info: ValidationInfo) -> float | None:
-        samples = info.data.get("judge_samples", 1)
-        if info.field_name == "temperature" and value == 0.0 and samples > 1:
-            raise ValueError(
-                f"gives the same reply every time; {_as_set(cls, 'judge_samples')} needs a "
-                "temperature above 0 (leave it out for the default)"
-            )
-        if info.field_name == "max_judge_cost" and value is not None and not info.data.get("price"):
+        if value is not None and not info.data.get("price"):
             raise ValueError(
                 "needs the price of tokens: set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, "
                 "such as 0.15/0.60"
@@ -280,9 +248,9 @@ class Settings(Table):
         return value
 
     @property
-    def prices(self) -> tuple[Price, ...]:
-        """One price for all judges, or one for each of ``a+b+c``; empty if none is set."""
-        return _prices(self.price)
+    def unit_price(self) -> Price | None:
+        """The price as numbers; None if it is not set."""
+        return _price(self.price) if self.price else None
 
 
 def load_settings(**options: object) -> Settings:

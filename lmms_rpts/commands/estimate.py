@@ -106,29 +106,30 @@ _ABOUT = (
 
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
-    from lmms_rpts.judging.budget import shared_cost
     from lmms_rpts.judging.prompts import Prompts
-    from lmms_rpts.judging.registry import backends_of, prices_of
+    from lmms_rpts.judging.registry import backend_of, cost_function
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     table.add_column("task", no_wrap=True)
     table.add_column("responses")
-    for name in ("calls", "input tokens", "output tokens", *(["cost"] if settings.prices else [])):
+    for name in (
+        "calls",
+        "input tokens",
+        "output tokens",
+        *(["cost"] if settings.unit_price else []),
+    ):
         table.add_column(name, justify="right", no_wrap=True)
     # No request is sent, so no API key is needed.
-    backends = backends_of(settings.judge) if settings.judge else []
-    judges = sum(each.kept for each in backends) if backends else 1
     mode = settings.transform or "auto"
-    prices = prices_of(settings.judge, settings)
-    if not judges:
+    cost_of = cost_function()
+    if settings.judge and not backend_of(settings.judge).kept:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
     for task, (docs, responses) in found.items():
         needs = estimate_need(
             docs,
             responses=responses,
-            prompts=Prompts(settings.prompts, settings.scoring),
-            opinions=judges * settings.judge_samples,
+            prompts=Prompts(settings.prompts),
             mode=mode,
             evidence=settings.evidence,
             source=settings.source,
@@ -142,7 +143,7 @@ def _show(found: Found, settings: Settings) -> None:
         title = f"{task} ({needs.instances})"
         for name, need in rows.items():
             if need is not None:
-                usage, price = need.usage, shared_cost(need.usage, prices)
+                usage, price = need.usage, cost_of(need.usage)
                 counts = (need.calls, usage.input_tokens, usage.output_tokens)
                 figures = [f"{each:,}" for each in counts]
                 figures += [] if price is None else [cost(price)]

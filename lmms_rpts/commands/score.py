@@ -59,9 +59,6 @@ def score(
         str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
     ] = None,
     judge: Judge = None,
-    scoring: Annotated[
-        str | None, typer.Option(help="How the judge scores: text, yes or expected.")
-    ] = None,
     correct: Annotated[
         str | None,
         typer.Option(
@@ -105,11 +102,7 @@ def score(
         check_outputs([page])
     written: list[str] = []
     try:
-        with (
-            _terminable(),
-            tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
-            options_given(scoring=scoring),
-        ):
+        with _terminable(), tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
             chosen = _Chosen(task, judge, output, include_path, correct, verbose)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
@@ -179,13 +172,12 @@ def _jobs(
 
 def _what_is_kept(judge: str | None) -> str:
     """What is kept of an interrupted run, and how to continue it."""
-    from lmms_rpts.judging import NO_JUDGE, find_judges
+    from lmms_rpts.judging import NO_JUDGE, backend_of
     from lmms_rpts.judging.cache import FILE
 
     settings = load_settings(judge=judge)
     again = f"run the same command again:\n  {same_command()}"
-    chosen = find_judges(settings.judge or NO_JUDGE, settings)
-    paid = any(each.backend.kept for each in chosen)
+    paid = backend_of(settings.judge or NO_JUDGE).kept
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():
@@ -336,7 +328,7 @@ def _remove_stopped(written: Written, output: Path) -> None:
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
         ours = config.get("lmms_rpts") or {}  # a run may go on with another time limit
-        measured = [ours.get(name) for name in ("judge", "scoring", "evidence", "source")]
+        measured = [ours.get(name) for name in ("judge", "evidence", "source")]
         found = results.get("model_name"), results.get("n-samples"), config.get("offset")
         return [*found, *measured]
 

@@ -193,8 +193,7 @@ def _named(text: str) -> tuple[str | None, Path]:
 def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
     from lmms_rpts.commands.validity_tables import uncounted
-    from lmms_rpts.judging.budget import shared_cost
-    from lmms_rpts.judging.registry import prices_of
+    from lmms_rpts.judging.registry import cost_function
 
     for each in plan.sets:
         loaded = each.loaded
@@ -215,7 +214,7 @@ def _announce(plan: Plan) -> None:
     if not calls:
         typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
         return
-    price = shared_cost(usage, prices_of(plan.judge, plan.settings))
+    price = cost_function()(usage)
     priced = "" if price is None else f", cost about {cost(price)}"
     typer.echo(
         f"About {calls:,} calls to {plan.judge}: {usage.input_tokens:,} input tokens and "

@@ -63,12 +63,11 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
     """The metrics of all data sets next to the baselines, with warnings."""
     settings = {
         "prompts": validity.prompt_version,
-        "replies per request": str(validity.judge_samples) * (validity.judge_samples != 1),
         "date": validity.created,
         "seed": str(validity.seed),
     }
     said = ", ".join(f"{name} {value}" for name, value in settings.items() if value)
-    blocks: list[Block] = [Line(f"Judge {validity.title} ({said})")]
+    blocks: list[Block] = [Line(f"Judge {validity.judge} ({said})")]
     if stopped is not None:
         blocks.append(Line(f"Judging stopped early: {stopped}", "Warning"))
     for each in validity.sets:

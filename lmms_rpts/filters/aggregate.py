@@ -6,7 +6,6 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
-from statistics import fmean
 from typing import Any
 
 from loguru import logger
@@ -32,7 +31,7 @@ from lmms_rpts.filters.responses import (
     Judged,
     ScoredResponse,
 )
-from lmms_rpts.judging import NO_JUDGE, backends_of
+from lmms_rpts.judging import NO_JUDGE, backend_of
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import (
@@ -78,11 +77,8 @@ class AggregateFilter(RptsFilter):
             comparable=False,
             decay=decay if settings.decay is None else settings.decay,
             focus_height=focus_height if chosen is None else chosen,
-            prompt_version=Prompts(settings.prompts, settings.scoring).version(),
-            judge_samples=settings.judge_samples,
+            prompt_version=Prompts(settings.prompts).version(),
             temperature=settings.temperature,
-            jury=settings.jury,
-            scoring=settings.scoring,
             source=settings.source,
         )
 
@@ -115,12 +111,12 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
     if not responses:
         return
     total, judge = len(responses), responses[0].judge
-    if judge != NO_JUDGE and not _comparable(judge):
-        found = "; ".join({each.caveat: None for each in backends_of(judge) if each.caveat})
+    caveat = backend_of(judge).caveat
+    if judge != NO_JUDGE and not backend_of(judge).comparable:
         logger.warning(
             "Judge {!r}: its scores cannot be compared with those of others{}",
             judge,
-            found and f"; {found}",
+            caveat and f"; {caveat}",
         )
     _report_stepless(responses, judge)
     failures = (scored.error for scored in responses if scored.error)
@@ -132,20 +128,6 @@ def _report(responses: Sequence[ScoredResponse]) -> None:
             sum(errors.values()),
             total,
             errors.most_common(1)[0][0],
-        )
-    spreads = [
-        question.spread
-        for scored in responses
-        for step in scored.steps
-        for question in step.questions
-        if question.spread is not None
-    ]
-    if spreads:
-        logger.info(
-            "The judge's scores for one request have a standard deviation of {:.3f} (mean of {} "
-            "requests)",
-            fmean(spreads),
-            len(spreads),
         )
     _report_thinking(responses)
     by_rule = sum(
@@ -165,7 +147,7 @@ def _report_stepless(responses: Sequence[ScoredResponse], judge: str) -> None:
     stepless = sum(not (scored.error or scored.chain.steps) for scored in responses)
     if 2 * stepless <= len(responses) or judge == NO_JUDGE:
         return
-    free = not any(each.writes for each in backends_of(judge))
+    free = not backend_of(judge).writes
     logger.warning(
         "{} of {} responses have no readable step (parse_rate), so that their RPTS is 0{}",
         stepless,
@@ -200,10 +182,6 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
     scores = [step.score for step in scored.steps if step.score is not None]
     read, reason = scored.transformed, scored.error
     error = locate_error(tree, scores) if reason is None else None
-    partial_jury = any(
-        question.score is not None and any(each.score is None for each in question.opinions)
-        for question in scored.questions
-    )
     return RptsRecord(
         outcome="scored" if reason is None else "unscored",
         reason=reason,
@@ -229,17 +207,11 @@ def build_record(scored: ScoredResponse, doc: Doc, scoring: Scoring) -> RptsReco
         settings=scoring.model_copy(
             update={
                 "judge": scored.judge,
-                "comparable": _comparable(scored.judge),
+                "comparable": backend_of(scored.judge).comparable,
                 "evidence": scored.evidence,
-                "partial_jury": partial_jury,
             }
         ),
     )
-
-
-@lru_cache(maxsize=8)
-def _comparable(judge: str) -> bool:
-    return all(each.comparable for each in backends_of(judge))
 
 
 def _diagnosis(tree: ReasoningTree, instance: RptsInstance) -> Diagnosis:

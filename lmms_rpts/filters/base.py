@@ -25,9 +25,9 @@ from lmms_rpts.judging import (
     NO_JUDGE,
     Dialogue,
     JudgeConfigurationError,
-    backends_of,
+    backend_of,
     choices,
-    find_judges,
+    find_judge,
     open_engine,
 )
 from lmms_rpts.judging.progress import Board
@@ -135,9 +135,8 @@ class JudgingFilter(RptsFilter):
     def __init__(self, judge: str | None = None) -> None:
         super().__init__()
         self.settings = load_settings()
-        self._way = self.choose(judge)
-        self.judge = self._way
-        self.prompts = Prompts(self.settings.prompts, self.settings.scoring)
+        self.judge = self.choose(judge)
+        self.prompts = Prompts(self.settings.prompts)
 
     def choose(self, default: str | None) -> str:
         """The judge of this filter, after its checks."""
@@ -146,17 +145,16 @@ class JudgingFilter(RptsFilter):
             raise JudgeConfigurationError(
                 f"No judge is configured to score the reasoning. {choices()}"
             )
-        find_judges(judge, self.settings)
-        return judge
+        return find_judge(judge, self.settings).name
 
     @property
     def can_write(self) -> bool:
         """Whether the judge can write text."""
-        return any(each.writes for each in backends_of(self.judge))
+        return backend_of(self.judge).writes
 
     def stop_judging(self) -> None:
         """Stop judging, so that unneeded results cost nothing."""
-        self.judge = self._way = NO_JUDGE
+        self.judge = NO_JUDGE
 
     def converse(
         self, dialogues: Sequence[Dialogue[T]], label: str, unit: str = "responses"
@@ -168,7 +166,7 @@ class JudgingFilter(RptsFilter):
         budget.task = self.task
         _passes += 1
         with open_engine(
-            self._way,
+            self.judge,
             concurrency=settings.concurrency,
             cache_dir=settings.cache,
             progress=settings.rank == 0,

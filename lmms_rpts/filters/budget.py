@@ -69,7 +69,9 @@ def close_accounts() -> dict[str, Any] | None:
             total[name] += value
     if not total["calls"] and not total["found"] and not total["stopped"]:
         return None
-    cost = f"; {total['cost']:.4g} in the currency of LMMS_RPTS_PRICE" if settings.prices else ""
+    cost = (
+        f"; {total['cost']:.4g} in the currency of LMMS_RPTS_PRICE" if settings.unit_price else ""
+    )
     logger.info(
         "Judges in total: {:,} calls, {}{:,} tokens in, {:,} out{}; {:,} cached replies",
         total["calls"],
@@ -79,7 +81,7 @@ def close_accounts() -> dict[str, Any] | None:
         cost,
         total["found"],
     )
-    if not settings.prices:
+    if not settings.unit_price:
         total["cost"] = None
     if total["stopped"] is None:
         del total["stopped"]

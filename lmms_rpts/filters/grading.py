@@ -20,9 +20,9 @@ from lmms_rpts.judging import (
     Dialogue,
     JudgeConfigurationError,
     Verdict,
-    backends_of,
+    backend_of,
     choices,
-    find_judges,
+    find_judge,
 )
 from lmms_rpts.judging.progress import open_bar
 from lmms_rpts.judging.types import NOT_JUDGED
@@ -285,8 +285,8 @@ def needed_judge(
     judge = settings.judge or default
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
-    find_judges(judge, settings)
-    if judge != NO_JUDGE and not any(each.writes for each in backends_of(judge)):
+    find_judge(judge, settings)
+    if judge != NO_JUDGE and not backend_of(judge).writes:
         off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "

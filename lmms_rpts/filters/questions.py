@@ -15,7 +15,6 @@ from lmms_rpts.judging import Dialogue, Verdict
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts, prompts_of
-from lmms_rpts.judging.scoring import read_probabilities
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning import (
     FixedScore,
@@ -107,7 +106,6 @@ def _judged(question: Question) -> Judged:
 def _asked(
     kind: Kind, evidence: Sequence[str], verdict: Verdict, images: tuple[int, ...]
 ) -> Question:
-    texts = filter(None, [verdict.text, *(each.text for each in verdict.opinions)])
     return Question(
         kind=kind,
         evidence=tuple(text.strip() for text in evidence),
@@ -115,10 +113,7 @@ def _asked(
         reply=verdict.text,
         error=verdict.error,
         call=JudgeCall.of(verdict),
-        spread=verdict.spread,
-        opinions=verdict.opinions,
         images=images,
-        mass=min((found[1] for found in map(read_probabilities, texts) if found), default=None),
     )
 
 
@@ -128,7 +123,7 @@ def step_requests(record: RptsRecord) -> list[list[Rebuilt]]:
     doc = Document(record.instance.model_dump(by_alias=True))
     doc.images = DocumentImages(tuple, language=record.instance.language)
     queries = plan_steps(chain, doc, settings.evidence)
-    prompts = prompts_of(settings.prompt_version, "inference", settings.scoring)
+    prompts = prompts_of(settings.prompt_version, "inference")
     dialogues = [ask_about_step(query, doc, prompts) for query in queries]
     same = prompts.version() == settings.prompt_version
     return [

@@ -22,10 +22,8 @@ from lmms_rpts.base.schema import (
     shown,
     wrong,
 )
-from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.filters.documents import STANCES, as_text
 from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.judging import Opinion
 from lmms_rpts.reasoning import (
     Clue,
     InvalidReference,
@@ -140,27 +138,13 @@ class Question(Called):
         "follows; `second`: the same with more premises, after a score below 0.5"
     )
     evidence: Several[Text] = Field(default=(), description="facts or premises given to the judge")
-    score: Share | None = Field(
-        description="the score; the mean of several replies; null if there is none"
-    )
-    reply: Text | None = Field(
-        default=None, description="the judge's complete reply; null if there are several"
-    )
+    score: Share | None = Field(description="the score; null if there is none")
+    reply: Text | None = Field(default=None, description="the judge's complete reply")
     error: Text | None = Field(default=None, description="why there is no score")
-    spread: Number | None = Field(
-        default=None, description="population standard deviation of several replies"
-    )
-    opinions: Several[Opinion] = Field(default=(), description="the replies, if there are several")
     images: Several[Whole] = Field(
         default=(),
         description="numbers of the images shown to the judge; omitted if none",
         exclude_if=lambda images: not images,
-    )
-    mass: Share | None = Field(
-        default=None,
-        description="probability of all marks together (`scoring` other than `text`), the lowest "
-        "of several judges; omitted for `text`",
-        exclude_if=is_none,
     )
 
 
@@ -284,26 +268,7 @@ class Scoring(Model):
         description="setting `focus_height`: height at which the weight is 1"
     )
     prompt_version: Text = Field(description="version of the judge's prompts")
-    judge_samples: Whole = Field(default=1, description="replies per question")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
-    jury: Jury = Field(
-        default="mean",
-        description="setting `jury`: how several scores are joined; omitted for `mean`",
-        exclude_if=lambda jury: jury == "mean",
-    )
-    scoring: ScoringMode = Field(
-        default="text",
-        description="setting `scoring`: how the judge scored; omitted for `text`",
-        exclude_if=lambda scoring: scoring == "text",
-    )
-    partial_jury: Flag = Field(
-        default=False,
-        description=(
-            "whether a judge gave no score and that of the others counts: not comparable with "
-            "full juries; omitted if false"
-        ),
-        exclude_if=lambda partial: not partial,
-    )
     source: Literal["answer", "thinking"] = Field(
         default="answer",
         description="setting `source`: what was scored; omitted for the visible answer",

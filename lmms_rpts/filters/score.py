@@ -14,7 +14,7 @@ from lmms_rpts.filters.budget import note_validity
 from lmms_rpts.filters.isolation import Isolation
 from lmms_rpts.filters.questions import Plan, ask_about_step, evidence_for, unjudged
 from lmms_rpts.filters.responses import Doc, Judged, ScoredResponse, TransformedResponse
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.runs.validity import Judging, read_validity_file
@@ -45,8 +45,8 @@ class ScoreFilter(JudgingFilter):
         super().__init__(judge)
         chosen = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         self.evidence = self.settings.evidence or chosen
-        judges = find_judges(self.judge, self.settings)
-        self.sees = self.judge == NO_JUDGE or all(each.sees for each in judges)
+        chosen_judge = find_judge(self.judge, self.settings)
+        self.sees = self.judge == NO_JUDGE or chosen_judge.sees
         if self.evidence not in (None, "facts") and not self.sees:
             raise JudgeConfigurationError(
                 f"evidence={self.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
@@ -136,10 +136,7 @@ def _validity(settings: Settings, judge: str, prompt_version: str) -> dict[str, 
         return None
     found = read_validity_file(settings.validity)
     if judge != NO_JUDGE and settings.rank == 0:
-        chosen = Judging(
-            judge, prompt_version, settings.judge_samples, settings.jury, settings.scoring
-        )
-        said = found.mismatch(chosen)
+        said = found.mismatch(Judging(judge, prompt_version))
         if said:
             _warn(f"LMMS_RPTS_VALIDITY: {said}: its figures do not apply to this run's judge")
     return found.extract()

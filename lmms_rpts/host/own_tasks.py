@@ -20,7 +20,7 @@ from lmms_rpts.filters.documents import without_media
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.host.saved_responses import SavedTransform
 from lmms_rpts.host.task_files import filters_of
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judges
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
@@ -207,7 +207,7 @@ def examine_folder(folder: Path) -> Sequence[Check]:
     settings = load_settings()
     try:
         if judge and settings.judge:
-            find_judges(settings.judge, settings)
+            find_judge(settings.judge, settings)
     except JudgeConfigurationError:
         return checks  # a judge that cannot be used has its own check
     return [*checks, *judge.values()]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Sequence
 from dataclasses import astuple, dataclass, field
 from math import ceil
 
@@ -81,7 +80,7 @@ class Budget:
 
     def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
         """Book a call that is about to be made; a BudgetError if it might exceed the budget."""
-        guess = Usage(guess_input_tokens(request), expected_output(request))
+        guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
             guessed, taken = self._learnt.get((judge, request.kind), (guess, guess))
             longer = taken.tokens / guessed.tokens
@@ -135,21 +134,9 @@ class Budget:
         return None
 
 
-def expected_output(request: JudgeRequest) -> int:
-    """Expected tokens of a reply, before the first one of its kind."""
-    return EXPECTED_OUTPUT if request.scoring == "text" else request.most_tokens
-
-
 def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
     """Estimated usage of a call, for servers that do not report it."""
-    said = guess_tokens(reply.text) if request.scoring == "text" else request.most_tokens
-    return Usage(guess_input_tokens(request), said)
-
-
-def shared_cost(usage: Usage, prices: Sequence[Price]) -> float | None:
-    """The cost of tokens split evenly between judges with these prices; None without prices."""
-    costs = [cost_of(usage, price) for price in prices]
-    return sum(costs) / len(costs) if costs else None
+    return Usage(guess_input_tokens(request), guess_tokens(reply.text))
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:

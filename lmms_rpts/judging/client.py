@@ -18,6 +18,7 @@ from dataclasses import dataclass, field, replace
 from loguru import logger
 
 from lmms_rpts.base.escaping import shorten, storable
+from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
@@ -26,8 +27,8 @@ from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     FatalJudgeError,
+    Judge,
     JudgeRequest,
-    Member,
     RefusedError,
     Reply,
     TransientError,
@@ -82,28 +83,31 @@ class _Tries:
 
 
 class JudgeClient:
-    """Asks one judge; belongs to one event loop.
-
-    The clients of an engine share their stop signal, so that a fatal error stops all of them.
-    """
+    """Asks one judge; belongs to one event loop. See ``JudgeEngine`` for the arguments."""
 
     def __init__(
         self,
-        member: Member,
+        judge: Judge,
         concurrency: int,
         budget: Budget,
         stop_signal: StopSignal,
         cache: AnswerCache | None,
+        *,
+        name: str,
+        price: Price | None,
+        kept: bool,
+        sees: bool,
     ) -> None:
-        self.member = member
+        self.name, self._judge = name, judge
+        self._price, self._kept, self._sees = price, kept, sees
         self._most = concurrency
-        self._time_limit: float = getattr(member.judge, "time_limit", math.inf)
+        self._time_limit: float = getattr(judge, "time_limit", math.inf)
         self._limit = AdaptiveLimit(concurrency, self._time_limit)
         self._budget = budget
         self._stop_signal = stop_signal
-        stop_signal.limits.append(self._limit)
-        self._cache = cache if member.kept else None
-        self._identity = {"judge": member.name, **getattr(member.judge, "identity", {})}
+        stop_signal.limit = self._limit
+        self._cache = cache
+        self._identity = {"judge": name, **getattr(judge, "identity", {})}
         self._answers: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._unreadable: set[str] | None = set()  # keys of requests; None: a reply was readable
@@ -115,8 +119,8 @@ class JudgeClient:
 
     async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
         """The verdict on a request; equal requests share one verdict."""
-        if request.images and not self.member.sees:
-            return Verdict(None, attempts=0, error=f"{self.member.name} does not support images")
+        if request.images and not self._sees:
+            return Verdict(None, attempts=0, error=f"{self.name} does not support images")
         try:
             if request.images:
                 # Decoding must not delay running calls, nor the next call wait for all images.
@@ -150,7 +154,7 @@ class JudgeClient:
             self._unreadable.add(key)  # once, even if the request is made again
             if len(self._unreadable) >= UNREADABLE:
                 self._stop_signal.stop(
-                    f"{self.member.name}: no reply to the first {UNREADABLE} requests could be "
+                    f"{self.name}: no reply to the first {UNREADABLE} requests could be "
                     f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
                     "judge, or find the cause with 'lmms-rpts doctor'"
                 )
@@ -167,7 +171,7 @@ class JudgeClient:
                 return Verdict(known.text, value, True, 0, known.usage)
         verdict = await self._ask_judge(request, urgency)
         if verdict.error is None and verdict.text is not None:
-            self._cache.store(key, self.member.name, request, verdict.text, verdict.usage)
+            self._cache.store(key, self.name, request, verdict.text, verdict.usage)
         return verdict
 
     async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
@@ -195,8 +199,8 @@ class JudgeClient:
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         # With a budget, calls of a kind run alone until one tells the usage of the others.
-        kind = (self.member.name, request.kind)
-        if self.member.kept and self._budget.is_new(*kind):
+        kind = (self.name, request.kind)
+        if self._kept and self._budget.is_new(*kind):
             async with self._first[request.kind]:
                 if self._budget.is_new(*kind):
                     return await self._call_once(request, tries, urgency)
@@ -208,13 +212,13 @@ class JudgeClient:
             if self._stop_signal.reason:
                 raise FatalJudgeError(self._stop_signal.reason)
             try:
-                if self.member.kept:
-                    booked = self._budget.begin(self.member.name, self.member.price, request)
+                if self._kept:
+                    booked = self._budget.begin(self.name, self._price, request)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
                 request = replace(request, patience=patience)
                 tries.calls += 1
                 self._begun = self._begun or slot.begun
-                reply = await self.member.judge.ask(request)
+                reply = await self._judge.ask(request)
                 usage = reply.usage
             except asyncio.CancelledError as failure:
                 # A client may raise it for other reasons, which Python 3.10 cannot tell apart.
@@ -252,7 +256,7 @@ class JudgeClient:
             "time. It is repeated with more time, and fewer calls are made at a time. If this "
             "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
             "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            *(self.member.name, self._time_limit, self._limit.active, self._most),
+            *(self.name, self._time_limit, self._limit.active, self._most),
         )
 
     def _way(self, failure: Exception) -> str:
@@ -284,8 +288,7 @@ class JudgeClient:
         if tries.failures[way] < MOST_CALLS[way]:
             return None
         if way == "fatal":
-            named = isinstance(failure, FatalJudgeError) and len(self._stop_signal.limits) > 1
-            return stop(f"{self.member.name}: {failure}" if named else str(failure))
+            return stop(str(failure))
         if not isinstance(failure, TransientError):
             known = isinstance(failure, RefusedError)
             return str(failure) if known else f"{type(failure).__name__}: {failure}"

@@ -256,20 +256,20 @@ def _now() -> float:
 class StopSignal:
     """Why requests stopped: ``reason`` is None while they continue.
 
-    ``limits``: the concurrency limits whose queues are released on a stop.
+    ``limit``: the concurrency limit whose queue is released on a stop.
     """
 
     def __init__(self) -> None:
         self.reason: str | None = None
-        self.limits: list[AdaptiveLimit] = []
+        self.limit: AdaptiveLimit | None = None
         self._stopped = asyncio.Event()
 
     def stop(self, reason: str) -> str:
         """Stop all requests; returns the reason, which is the first one if there are several."""
         self.reason = self.reason or reason
         self._stopped.set()
-        for limit in self.limits:
-            limit.release()
+        if self.limit is not None:
+            self.limit.release()
         return self.reason
 
     async def pause(self, seconds: float) -> None:

@@ -11,19 +11,18 @@ from concurrent.futures import CancelledError
 from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from statistics import fmean, median, pstdev
 from typing import TypeVar
 
 from loguru import logger
 
-from lmms_rpts.base.settings import Jury
+from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.client import JudgeClient
 from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.progress import NO_BOARD, Board, Progress
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.types import Judge, JudgeRequest, Member, Opinion, Usage, Verdict
+from lmms_rpts.judging.types import Judge, JudgeRequest, Verdict
 
 T = TypeVar("T")
 
@@ -36,20 +35,17 @@ ONE_SCORE = 30
 
 
 class JudgeEngine:
-    """Runs requests against one judge or several; use it as a context manager.
+    """Runs requests against one judge; use it as a context manager.
 
     All methods are synchronous and may be called from any thread, even while an event loop runs:
     the calls are made in a separate loop, in a thread of the engine.
 
-    Several judges, or samples of a judge, give one score: a mean of all replies, since the mean of
-    some would be a different measure, or a median of more than half of them. Texts (steps, answers)
-    have no mean: the first judge that can write text writes them.
-
     Args:
-        judges: one judge, or several whose scores are joined.
-        name: name of all judges together, for messages.
-        samples: replies per question and judge.
-        jury: how the scores of several judges or samples are joined.
+        judge: what answers.
+        name: name of the judge, in the cache and in messages.
+        price: price of its tokens.
+        kept: whether its replies are cached and booked in the budget.
+        sees: whether it has vision.
         budget: where calls are booked; None: a new budget without limits.
 
     The others are those of ``open_engine``.
@@ -57,34 +53,33 @@ class JudgeEngine:
 
     def __init__(
         self,
-        judges: Judge | Sequence[Member],
+        judge: Judge,
         *,
         name: str = "",
+        price: Price | None = None,
+        kept: bool = True,
+        sees: bool = True,
         concurrency: int = 32,
         progress: bool = True,
-        samples: int = 1,
-        jury: Jury = "mean",
         cache_dir: Path | None = None,
         budget: Budget | None = None,
         board: Board = NO_BOARD,
     ) -> None:
-        members = judges if isinstance(judges, Sequence) else [Member(name, judges)]
         self.name = name
         self.budget = budget or Budget()
         self._progress = progress
         self._board = board
-        self._samples = samples
-        self._jury = jury
+        self.judge = judge
         self._stop_signal = StopSignal()
-        self._cache = (
-            open_cache(cache_dir) if cache_dir and any(each.kept for each in members) else None
+        self._cache = open_cache(cache_dir) if cache_dir and kept else None
+        self._client = JudgeClient(
+            judge,
+            *(concurrency, self.budget, self._stop_signal, self._cache),
+            name=name,
+            price=price,
+            kept=kept,
+            sees=sees,
         )
-        self._clients = [
-            JudgeClient(member, concurrency, self.budget, self._stop_signal, self._cache)
-            for member in members
-        ]
-        writers = [client for client in self._clients if client.member.writes]
-        self._writer = (writers or self._clients)[0]
         self._scores: Counter[float] = Counter()  # of different step requests
         self._loop = asyncio.new_event_loop()
         self._gate = threading.Lock()
@@ -109,7 +104,7 @@ class JudgeEngine:
         self.close()
 
     def close(self) -> None:
-        """Stop all requests, the engine's thread and the judges' connections, permanently."""
+        """Stop all requests, the engine's thread and the judge's connections, permanently."""
         with self._gate:
             first, self._closing = not self._closing, True
         if first:
@@ -171,12 +166,11 @@ class JudgeEngine:
         await asyncio.gather(*others, return_exceptions=True)
         if self._cache is not None:
             self._cache.close()
-        for client in self._clients:
-            aclose = getattr(client.member.judge, "aclose", None)
-            if aclose is not None:
-                # A connection that does not close must not cost any replies.
-                with suppress(Exception):
-                    await asyncio.wait_for(aclose(), 10.0)
+        aclose = getattr(self.judge, "aclose", None)
+        if aclose is not None:
+            # A connection that does not close must not cost any replies.
+            with suppress(Exception):
+                await asyncio.wait_for(aclose(), 10.0)
 
     async def _converse(self, dialogues: Sequence[Dialogue[T]], progress: Progress) -> list[T]:
         tasks: list[asyncio.Task[T]] = []
@@ -202,7 +196,7 @@ class JudgeEngine:
                 # Conversations in progress have priority: instances end one by one, so an
                 # interrupted run contains complete ones.
                 try:
-                    verdict = await self._ask(request, urgency=len(verdicts))
+                    verdict = await self._client.ask(request, urgency=len(verdicts))
                 except Exception as error:  # the conversation handles it and may continue
                     request = dialogue.throw(error)
                     continue
@@ -215,40 +209,6 @@ class JudgeEngine:
             result: T = end.value
             progress.done(verdicts)
             return result
-
-    async def _ask(self, request: JudgeRequest, urgency: int) -> Verdict:
-        """The joint verdict of all judges and samples; an error if too many give no score."""
-        asked = [(client, sample) for client in self._clients for sample in range(self._samples)]
-        if request.kind not in SCORED or len(asked) == 1:
-            return await self._writer.ask(request, urgency)
-        verdicts = await asyncio.gather(
-            *(client.ask(replace(request, sample=sample), urgency) for client, sample in asked)
-        )
-        scores = [each.value if isinstance(each.value, float) else None for each in verdicts]
-        opinions = tuple(
-            Opinion(client.member.name, sample, score, each.text, each.error)
-            for (client, sample), score, each in zip(asked, scores, verdicts, strict=True)
-        )
-        usages = [verdict.usage for verdict in verdicts if verdict.usage is not None]
-        joined = Verdict(
-            text=None,
-            cached=all(verdict.cached for verdict in verdicts),
-            identical=all(verdict.identical for verdict in verdicts),
-            attempts=sum(verdict.attempts for verdict in verdicts),
-            usage=sum(usages, Usage()) if usages else None,
-            opinions=opinions,
-        )
-        found = [score for score in scores if score is not None]
-        quorum = len(scores) if self._jury == "mean" else len(scores) // 2 + 1
-        if len(found) >= quorum:
-            value = median(found) if self._jury == "median" else fmean(found)
-            return replace(joined, value=value, spread=pstdev(found))
-        failed = next(opinion for opinion in opinions if opinion.score is None)
-        # An error that stopped all of them already names its judge.
-        common = len({opinion.error for opinion in opinions}) == 1
-        who = "" if common else f"{failed.judge}: "
-        missing = f"{len(scores) - len(found)} of {len(scores)} replies have no score"
-        return replace(joined, error=f"{missing}; {who}{failed.error}")
 
 
 def _single(request: JudgeRequest) -> Dialogue[Verdict]:

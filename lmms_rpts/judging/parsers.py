@@ -6,10 +6,10 @@ import json
 import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
-from lmms_rpts.judging.scoring import read_probabilities
 from lmms_rpts.judging.types import JudgeRequest, Reply
 
 # Part of cache keys; increase it whenever a reply may be parsed to a different score.
@@ -22,10 +22,6 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
         return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
-    if request.scoring != "text":
-        score, mass = read_probabilities(reply.text) or (None, 0.0)
-        said = f"off format: {int(100 * mass)}% of the probability is on the marks"
-        return score, said if score is None else None
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:
@@ -39,6 +35,14 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
     value = None if value == "" else value
     return value, wanted if value is None else None
+
+
+def in_words(reply: str) -> str:
+    """A judge's reply for people: of JSON the reason."""
+    with suppress(ValueError, RecursionError, KeyError, TypeError):
+        if isinstance(reason := json.loads(reply)["reason"], str) and reason.strip():
+            return reason
+    return reply
 
 
 def _cut_off(reply: Reply, most: int) -> str:

@@ -7,14 +7,11 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from operator import add
-from typing import Annotated, Literal, NamedTuple, Protocol
-
-from pydantic import Field
+from typing import Literal, NamedTuple, Protocol
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.schema import Share, Text, Whole
-from lmms_rpts.base.settings import Price, ScoringMode, Settings
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
 
@@ -74,14 +71,11 @@ class JudgeRequest:
         parse: returns the value of a reply, None if there is none. None: the score for kinds that
             ask for one, else the reply itself.
         reminder: added after a reply that cannot be parsed, when the request is retried.
-        sample: number of the sample for this question, from 0.
         images: the images for the judge; they precede the text of the first user message.
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
-        scoring: other than ``text``: one token and its probabilities are asked for; the reply is
-            that of ``scoring.write_probabilities``.
     """
 
     kind: str
@@ -91,12 +85,10 @@ class JudgeRequest:
     parse: Parser | None = field(default=None, compare=False, repr=False)
     reminder: str = field(default="", compare=False, repr=False)
     prompt_version: str = ""
-    sample: int = 0
     images: tuple[JudgeImage, ...] = ()
     attempt: int = 0
     brief: bool = False
     patience: float = field(default=1.0, compare=False, repr=False)
-    scoring: ScoringMode = "text"
 
     @property
     def key(self) -> str:
@@ -109,20 +101,18 @@ class JudgeRequest:
             "messages": list(self.messages),
             "evidence": list(self.evidence),
             "claim": self.claim,
-            # The messages tell prompts apart; answers were stored under this version before.
+            # Constants: other keys would not find the replies that were stored so far.
             "prompt_version": "2",
-            "sample": self.sample,
+            "sample": 0,
         }
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
-        if self.scoring != "text":
-            content["scoring"] = self.scoring
         return digest(content)
 
     @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
-        most = request_kinds()[self.kind].most_tokens if self.scoring == "text" else 1
+        most = request_kinds()[self.kind].most_tokens
         return min(most, BRIEF) if self.brief else most
 
     def asked_again(self, reply: Reply, attempt: int = 1) -> JudgeRequest:
@@ -130,10 +120,8 @@ class JudgeRequest:
 
         Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
         if it was cut off: it would be continued. White space without end comes from the schema.
-        ``attempt``: number of replies so far. Probabilities would be the same again.
+        ``attempt``: number of replies so far.
         """
-        if self.scoring != "text":
-            return self
         messages = [dict(message) for message in self.messages]
         said = storable(reply.text)
         kind = request_kinds()[self.kind]
@@ -211,10 +199,7 @@ class Verdict:
         cached: whether the reply is a cache hit, so that this request cost nothing.
         attempts: number of calls made.
         usage: tokens of all calls, of a cached reply when it was made; None if not reported.
-        spread: standard deviation of the scores of several replies.
-        opinions: the reply of each judge and each sample, if there are several.
         identical: whether ``cached`` is due to an identical request of this process.
-        waiting: whether a batch file will bring the reply; no score is joined without it.
         request: what was asked; None: nothing.
     """
 
@@ -224,22 +209,8 @@ class Verdict:
     attempts: int = 1
     usage: Usage | None = None
     error: str | None = None
-    spread: float | None = None
-    opinions: tuple[Opinion, ...] = ()
     identical: bool = False
-    waiting: bool = False
     request: JudgeRequest | None = field(default=None, compare=False, repr=False)
-
-
-@dataclass(frozen=True, slots=True)
-class Opinion:
-    """One of several scores that are joined into the verdict."""
-
-    judge: Annotated[Text, Field(description="name of the judge")]
-    sample: Annotated[Whole, Field(description="number of the reply, from 0")]
-    score: Annotated[Share | None, Field(description="score of this reply")]
-    text: Annotated[Text | None, Field(description="the complete reply")]
-    error: Annotated[Text | None, Field(description="why there is no score")]
 
 
 class Judge(Protocol):
@@ -255,28 +226,9 @@ class Judge(Protocol):
     async def ask(self, request: JudgeRequest) -> Reply: ...
 
 
-@dataclass(frozen=True, slots=True)
-class Member:
-    """One judge of an engine.
-
-    Attributes:
-        name: as in LMMS_RPTS_JUDGE.
-        writes: whether it can write text (steps, answers) in addition to scores.
-        kept: whether its replies are cached on disk.
-        sees: whether it has vision.
-    """
-
-    name: str
-    judge: Judge
-    price: Price | None = None
-    writes: bool = True
-    kept: bool = True
-    sees: bool = True
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Backend:
-    """One kind of judge; other packages register one as an entry point ``lmms_rpts.judges``.
+    """One kind of judge.
 
     Attributes:
         usage: its notation in LMMS_RPTS_JUDGE, for messages.
@@ -293,8 +245,6 @@ class Backend:
         local: whether its model is loaded in this process.
         caveat: its known, measured weakness, a sentence without its full stop; for logs and
             ``lmms-rpts doctor``.
-        probabilities: whether it answers requests with ``scoring``, by the probabilities of a
-            token.
     """
 
     usage: str
@@ -308,4 +258,3 @@ class Backend:
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     local: bool = False
     caveat: str = ""
-    probabilities: bool = False

@@ -15,7 +15,7 @@ from markupsafe import Markup
 from lmms_rpts import __version__
 from lmms_rpts.base.escaping import cut_middle, marked
 from lmms_rpts.filters.metrics import RIGHT_REASON
-from lmms_rpts.judging.scoring import in_words
+from lmms_rpts.judging.parsers import in_words
 from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 

@@ -168,13 +168,11 @@ class Called(Model):
     )
 
 
-def spent_on(
-    value: Any, judge: str | None, cost: Callable[[Usage, str | None], float | None]
-) -> dict[str, Any]:
+def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:
     """What the judge's replies took that are in a record, in a part of one, or in several.
 
     ``cached``: the number of ``calls`` that were paid for earlier; ``tokens_in``, ``tokens_out``:
-    of all calls, None if any are unknown; ``cost``: None without prices, see `cost_function`.
+    of all calls, None if any are unknown; ``cost``: None without a price, see `cost_function`.
     """
     calls = [*_calls_in(value)]
     known = calls and all(each.tokens for each in calls)
@@ -184,7 +182,7 @@ def spent_on(
         "cached": sum(each.cached for each in calls),
         "tokens_in": usage and usage.input_tokens,
         "tokens_out": usage and usage.output_tokens,
-        "cost": usage and cost(usage, judge),
+        "cost": usage and cost(usage),
     }
 
 

@@ -12,7 +12,6 @@ from pydantic import Field, ValidationError
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Text, Whole, first_fault, shown
-from lmms_rpts.base.settings import Jury, ScoringMode
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
@@ -124,19 +123,6 @@ class Validity(Model):
     format: Literal["lmms-rpts-validity"] = Field(description="format of the file")
     version: Whole = Field(default=VERSION, description="version of the format")
     judge: Text = Field(description="the judge, as in LMMS_RPTS_JUDGE")
-    judge_samples: Whole = Field(
-        default=1, description="number of replies per request; `jury` joins their scores"
-    )
-    jury: Jury = Field(
-        default="mean",
-        description="how several scores are joined (setting `jury`); omitted for `mean`",
-        exclude_if=lambda jury: jury == "mean",
-    )
-    scoring: ScoringMode = Field(
-        default="text",
-        description="how the judge scored (setting `scoring`); omitted for `text`",
-        exclude_if=lambda scoring: scoring == "text",
-    )
     temperature: Number = Field(default=0.0, description="temperature of the judge")
     prompt_version: Text = Field(default="", description="version of the judge's prompts")
     created: Text = Field(default="", description="date, such as 2026-11-22")
@@ -144,11 +130,6 @@ class Validity(Model):
     seed: Whole = Field(default=0, description="seed for drawing chains")
     limit: Whole | None = Field(default=None, description="number of chains per set; null: all")
     sets: Several[ValidatedSet] = Field(description="one entry per --data")
-
-    @property
-    def title(self) -> str:
-        """The judge, and how it scored unless in words."""
-        return self.judge if self.scoring == "text" else f"{self.judge}, scoring {self.scoring}"
 
 
 # --- files, and their copy in a run's results
@@ -159,20 +140,14 @@ KEY = "validity"
 
 @dataclass(frozen=True, slots=True)
 class Judging:
-    """Scope of a judge's figures: the judge, its prompts, and how it scores."""
+    """Scope of a judge's figures: the judge and its prompts."""
 
     judge: str
     prompt_version: str
-    judge_samples: int
-    jury: Jury = "mean"
-    scoring: ScoringMode = "text"
 
     def __str__(self) -> str:
-        samples = f", {self.judge_samples} replies per request" if self.judge_samples > 1 else ""
         prompts = shown(self.prompt_version).strip("'") or "unknown"
-        jury = "" if self.jury == "mean" else f", joined by {self.jury}"
-        scoring = "" if self.scoring == "text" else f", scoring {self.scoring}"
-        return f"{shown(self.judge)} with prompts {prompts}{samples}{jury}{scoring}"
+        return f"{shown(self.judge)} with prompts {prompts}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -190,9 +165,7 @@ class ValidityFile:
     def mismatch(self, judging: Judging) -> str | None:
         """Message that the figures belong to another judge; None if they match."""
         found = self.validity
-        own = Judging(
-            found.judge, found.prompt_version, found.judge_samples, found.jury, found.scoring
-        )
+        own = Judging(found.judge, found.prompt_version)
         return None if own == judging else f"{self.path} is about the judge {own}, not {judging}"
 
     def extract(self) -> dict[str, Any]:

@@ -11,13 +11,7 @@ import numpy as np
 
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.grading import SCORES, AnswerGrader, grade_of, known_grade
-from lmms_rpts.judging import (
-    NO_JUDGE,
-    JudgeConfigurationError,
-    backends_of,
-    find_judges,
-    open_engine,
-)
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge, open_engine
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.stats.agreement import grading_measures
@@ -65,10 +59,8 @@ def plan_answers(
         JudgeConfigurationError: the judge cannot be used, or cannot grade answers.
     """
     judge = "" if judge is None or judge.strip() == NO_JUDGE else judge
-    if judge:
-        find_judges(judge, settings)
-        if not all(each.writes for each in backends_of(judge)):
-            raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
+    if judge and not find_judge(judge, settings).backend.writes:
+        raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
     grader = _grader()
     prompts, chains = Prompts(settings.prompts), tuple(draw(loaded.chains, limit, seed))
     questions = []

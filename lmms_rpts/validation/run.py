@@ -20,15 +20,14 @@ from lmms_rpts.judging import (
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
-    Member,
     Usage,
     Verdict,
-    backends_of,
-    find_judges,
+    backend_of,
+    find_judge,
     open_engine,
 )
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import expected_output, guess_input_tokens
+from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import DRAWN, ValidatedSet, Validity
@@ -42,8 +41,6 @@ MOST_CHARACTERS = 60_000
 """Maximum length of all premises together (about 15,000 tokens); the oldest are dropped first."""
 
 LEXICAL = "lexical"
-
-_WORDS = Member(LEXICAL, LexicalJudge(), kept=False)
 
 
 class NothingScoredError(UserError):
@@ -119,11 +116,9 @@ class Plan:
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
-        opinions = sum(each.kept for each in backends_of(self.judge)) * self.settings.judge_samples
-        tokens_in = sum(map(guess_input_tokens, asked.values()))
-        calls = len(asked) * opinions
-        tokens_out = sum(map(expected_output, asked.values()))
-        return calls, Usage(tokens_in * opinions, tokens_out * opinions)
+        calls = len(asked) * backend_of(self.judge).kept
+        tokens_in = sum(map(guess_input_tokens, asked.values())) if calls else 0
+        return calls, Usage(tokens_in, EXPECTED_OUTPUT * calls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,11 +146,8 @@ def plan_validation(
     Args:
         usable: whether to check that the judge can be used; False for an estimate only.
     """
-    prompts = Prompts(settings.prompts, settings.scoring)
-    if usable:
-        sees = all(each.sees for each in find_judges(judge, settings))
-    else:
-        sees = all(each.writes for each in backends_of(judge))
+    prompts = Prompts(settings.prompts)
+    sees = find_judge(judge, settings).sees if usable else backend_of(judge).writes
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
     planned = []
@@ -165,7 +157,7 @@ def plan_validation(
             continue
         usable_set = _with_images(each) if shows else each
         chains = tuple(draw(usable_set.chains, limit, seed))
-        words = tuple(questions_of(chains, Prompts(settings.prompts)))
+        words = tuple(questions_of(chains, prompts))
         longest = settings.image_size if shows else 0
         questions = tuple(questions_of(chains, prompts, longest))
         seen = sum(bool(chain.files) for chain in chains) if shows else 0
@@ -249,7 +241,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
             cache_dir=settings.cache,
             progress=progress,
         ) as engine,
-        JudgeEngine([_WORDS], name=LEXICAL, progress=False) as words,
+        JudgeEngine(LexicalJudge(), name=LEXICAL, kept=False, progress=False) as words,
     ):
         asked = [_validate_set(each, engine, words, settings) for each in plan.sets]
         stopped = engine.fatal
@@ -261,9 +253,6 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
     validity = Validity(
         format="lmms-rpts-validity",
         judge=plan.judge,
-        judge_samples=settings.judge_samples,
-        jury=settings.jury,
-        scoring=settings.scoring,
         temperature=settings.temperature,
         prompt_version=plan.prompt_version,
         created=datetime.now(timezone.utc).date().isoformat(),
@@ -305,7 +294,7 @@ def _validate_set(
             calls=calls,
             input_tokens=read,
             output_tokens=said,
-            cost=cost if settings.prices else None,
+            cost=cost if settings.unit_price else None,
             found=cached,
             seconds=round(seconds, 3),
         ),

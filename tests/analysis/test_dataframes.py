@@ -110,7 +110,6 @@ def test_a_step_is_a_row_worked_by_hand(tmp_path: Path) -> None:
     # Weights 1 and 0.9: (0.9 + 0.9 * 0.2) / 1.9
     assert second["rpts"] == pytest.approx(1.08 / 1.9)
     assert frame["note"].tolist() == [pd.NA, pd.NA]
-    assert frame["spread"].isna().all()
 
 
 def test_restating_steps_and_missing_evidence_worked_by_hand(tmp_path: Path) -> None:

@@ -18,14 +18,14 @@ from lmms_rpts.filters.record import Answer, Question, RptsRecord, Transform
 from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.judging import JudgeConfigurationError, Opinion, prompts
+from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import ReasoningChain
 from lmms_rpts.reasoning.clues import Clue, Step
 from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.instances import make_doc
-from tests.support.judge_server import JudgeServer, ServerReply, one_token
+from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.runs import scoring_with
 from tests.support.tables import table
 
@@ -368,14 +368,12 @@ READ: dict[str, Any] = {
         reply="three lines",
     ),
 }
-SCORING = scoring_with(
-    decay=0.5, focus_height=2, prompt_version="p", judge_samples=3, temperature=0.7
-)
+SCORING = scoring_with(decay=0.5, focus_height=2, prompt_version="p", temperature=0.7)
 
 
-def asked_about(score: float | None, spread: float | None = None) -> Judged:
+def asked_about(score: float | None) -> Judged:
     error = "cut off" if score is None else None
-    asked = {"evidence": ("clock.png",), "reply": "a reply", "error": error, "spread": spread}
+    asked = {"evidence": ("clock.png",), "reply": "a reply", "error": error}
     return Judged(score=score, questions=(Question(kind="image", score=score, **asked),))
 
 
@@ -390,20 +388,6 @@ def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
     """The record of a response as JSON."""
     record: dict[str, Any] = json.loads(build_record(response, doc, SCORING).to_json())
     return record
-
-
-@table("scores, partial", ([0.2, 0.9, 0.5], None), ([0.2, 0.9, None], True), ([], None))
-def test_a_score_of_a_part_of_the_jury_is_marked(
-    scores: list[float | None], partial: bool | None
-) -> None:
-    opinions = tuple(
-        Opinion(name, 0, score, None, None if score is not None else "no")
-        for name, score in zip("abc", scores, strict=False)
-    )
-    question = Question(kind="image", score=0.5, opinions=opinions)
-    jury = Judged(score=0.5, questions=(question,))
-    response = scored(jury, asked_about(1.0))
-    assert written(response, make_doc())["settings"].get("partial_jury") is partial
 
 
 def test_a_step_without_a_score_leaves_the_response_unscored_and_its_record_whole() -> None:
@@ -455,7 +439,7 @@ def logged() -> Iterator[list[str]]:
 def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) -> None:
     steps, by_rule = (asked_about(0.5), asked_about(1.0)), "read by rules: no steps"
     aggregated(
-        scored(asked_about(0.5, 0.1), asked_about(1.0, 0.3), problems=("a step", by_rule)),
+        scored(asked_about(0.5), asked_about(1.0), problems=("a step", by_rule)),
         scored(*steps, problems=("not read by rules",)),
         scored(*steps, error="busy"),
         scored(*steps, error="no key"),
@@ -468,8 +452,6 @@ def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) ->
     assert logged == [
         "WARNING: 3 of 5 responses could not be judged and are left out of the means "
         "(judge_coverage); most often: no key",
-        "INFO: The judge's scores for one request have a standard deviation of 0.200 (mean of 2 "
-        "requests)",
         "WARNING: 1 of 5 responses could not be rewritten by the judge and were parsed by rules",
     ]
 
@@ -515,53 +497,14 @@ def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     usual = AggregateFilter().scoring
-    assert (usual.prompt_version, usual.judge_samples) == (Prompts().version(), 1)
+    assert usual.prompt_version == Prompts().version()
     (tmp_path / "en").mkdir()
     ours = Path(prompts.__file__).with_name("en") / "image.jinja"
     (tmp_path / "en" / ours.name).write_text(ours.read_text("utf-8") + "Be kind.", "utf-8")
-    monkeypatch.setenv("LMMS_RPTS_JUDGE_SAMPLES", "3")
-    configure(monkeypatch, prompts=str(tmp_path), temperature=0.7, jury="median")
+    configure(monkeypatch, prompts=str(tmp_path), temperature=0.7)
     chosen = AggregateFilter().scoring
     assert chosen.prompt_version == Prompts(tmp_path).version() != usual.prompt_version
-    assert (chosen.judge_samples, chosen.temperature, chosen.jury) == (3, 0.7, "median")
-
-
-@table("scoring, low, high", ("yes", 0.2, 0.6), ("expected", 2 / 9, 6 / 9))
-def test_probabilities_are_recorded_and_only_asked_for_scores(
-    judged: Callable[..., Any],
-    monkeypatch: pytest.MonkeyPatch,
-    scoring: Any,
-    low: float,
-    high: float,
-) -> None:
-    """The second step scores low, and is asked about again."""
-
-    def answer(body: dict[str, Any]) -> str | ServerReply:
-        if "logprobs" not in body:
-            return oracle.answer(body)
-        asked = str(body["messages"][1]["content"])
-        shares = {"2": 0.8} if scoring == "expected" else {"Yes": 0.16, "No": 0.64}
-        if "closed" not in asked:
-            shares = {"6": 0.8} if scoring == "expected" else {"Yes": 0.48, "No": 0.32}
-        return one_token(shares)
-
-    monkeypatch.setenv("LMMS_RPTS_SCORING", scoring)
-    free = "It is past eight on the clock, so everybody has gone home. The shop is closed."
-    (record,), asked = judged([free], answer)
-    assert record["transform"]["read_by"] == "llm"
-    assert [("logprobs" in body) for body in asked].count(False) == 2
-    (record,), asked = judged([STEPS], answer)
-    assert all(body["logprobs"] for body in asked)
-    settings = record["settings"]
-    assert settings["scoring"] == scoring
-    assert settings["prompt_version"] == Prompts(None, scoring).version() != Prompts().version()
-    seen, closed = record["steps"]
-    (first,), (once, again) = seen["questions"], closed["questions"]
-    assert [each["score"] for each in (first, once, again)] == pytest.approx([high, low, low])
-    assert [each["mass"] for each in (first, once, again)] == pytest.approx([0.8] * 3)
-    assert json.loads(once["reply"])["scoring"] == scoring
-    assert record["outcome"] == "scored"
-    assert RptsRecord.parse(record).settings.scoring == scoring
+    assert chosen.temperature == 0.7
 
 
 # --- thinking ------------------------------------------------------------------------------------

@@ -8,7 +8,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import Budget, JudgeRequest, Member, Reply, Verdict
+from lmms_rpts.judging import Budget, JudgeRequest, Reply, Verdict
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
@@ -65,7 +65,7 @@ def openai_judge(
     url: str, key: str = "sk-x", timeout: float = LONGEST, headers: Mapping[str, str] | None = None
 ) -> OpenAIJudge:
     """A judge on a server, with the model ``m``; its time limit may be shorter than a user's."""
-    given = {"openai_urls": (url,), "openai_key": key, "timeout": timeout}
+    given = {"openai_url": url, "openai_key": key, "timeout": timeout}
     return OpenAIJudge(
         "m", Settings().model_copy(update={**given, "openai_headers": headers or {}})
     )
@@ -90,8 +90,9 @@ def client_of(
     cache: AnswerCache | None = None,
 ) -> JudgeClient:
     """A client without an engine; only with a budget or a cache, its replies count and are kept."""
-    member = Member("m", judge, kept=bool(budget or cache))
-    return JudgeClient(member, most, budget or Budget(), stop_signal or StopSignal(), cache)
+    kept = bool(budget or cache)
+    given = budget or Budget(), stop_signal or StopSignal(), cache
+    return JudgeClient(judge, most, *given, name="m", price=None, kept=kept, sees=True)
 
 
 class ScriptedJudge:

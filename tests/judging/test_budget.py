@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.base.settings import Price
-from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Member, Reply, Usage
+from lmms_rpts.judging import Budget, JudgeEngine, JudgeRequest, Reply, Usage
 from lmms_rpts.judging.budget import BudgetError, Call, guess_usage
 from lmms_rpts.judging.types import RefusedError
 from tests.judging.questions import Gathering, ScriptedJudge, in_order, question, values
@@ -195,11 +195,7 @@ def opened(
     judge: ScriptedJudge, budget: Budget, concurrency: int = 1, cache_dir: Path | None = None
 ) -> JudgeEngine:
     return JudgeEngine(
-        [Member("j", judge)],
-        concurrency=concurrency,
-        progress=False,
-        budget=budget,
-        cache_dir=cache_dir,
+        judge, name="j", concurrency=concurrency, progress=False, budget=budget, cache_dir=cache_dir
     )
 
 

@@ -24,9 +24,9 @@ import pytest
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.judging import (
     FatalJudgeError,
+    Judge,
     JudgeEngine,
     JudgeRequest,
-    Member,
     RefusedError,
     Reply,
     TransientError,
@@ -47,9 +47,10 @@ from tests.support.waiting import LONGEST, wait_until
 KEY = "sk-secret-0123456789abcdef"
 
 
-def opened(judge: object, folder: Path, concurrency: int = 8) -> JudgeEngine:
-    members = [Member("test", judge)]  # type: ignore[arg-type]
-    return JudgeEngine(members, concurrency=concurrency, progress=False, cache_dir=folder)
+def opened(judge: Judge, folder: Path, concurrency: int = 8) -> JudgeEngine:
+    return JudgeEngine(
+        judge, name="test", concurrency=concurrency, progress=False, cache_dir=folder
+    )
 
 
 def last_digit(text: str, call: int) -> str:
@@ -133,8 +134,7 @@ def test_a_reply_that_was_readable_at_last_is_cached(tmp_path: Path) -> None:
 def test_judges_that_cost_nothing_leave_no_answers(tmp_path: Path) -> None:
     dear, free = (ScriptedJudge(in_order(f"Score: {score}")) for score in (0.1, 0.3))
     for judge, score, kept in ((free, 0.3, False), (dear, 0.1, True)):
-        members = [Member("test", judge, kept=kept)]
-        with JudgeEngine(members, progress=False, cache_dir=tmp_path / "new") as engine:
+        with JudgeEngine(judge, kept=kept, progress=False, cache_dir=tmp_path / "new") as engine:
             assert values(engine.run([question("q")])) == [pytest.approx(score)]
         assert (tmp_path / "new").exists() is kept
 
@@ -144,7 +144,6 @@ def test_judges_that_cost_nothing_leave_no_answers(tmp_path: Path) -> None:
 BASE = question("q", evidence=("a",), claim="b", prompt_version="1")
 OTHERS: list[dict[str, Any]] = [
     {"kind": "inference"},
-    {"sample": 1},
     {"evidence": ("c",)},
     {"claim": "c"},
     {"messages": [{"role": "user", "content": "q "}]},

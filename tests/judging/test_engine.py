@@ -1,4 +1,4 @@
-"""The judge engine: conversations, several judges, threads, the end of a run, and its bar."""
+"""The judge engine: conversations, threads, the end of a run, and its bar."""
 
 from __future__ import annotations
 
@@ -16,14 +16,13 @@ from typing import Any
 import pytest
 from tqdm import tqdm
 
-from lmms_rpts.base.settings import Jury, Price
+from lmms_rpts.base.settings import Price
 from lmms_rpts.judging import (
     Budget,
     Dialogue,
     FatalJudgeError,
     JudgeEngine,
     JudgeRequest,
-    Member,
     RefusedError,
     Reply,
     TransientError,
@@ -49,10 +48,8 @@ def scores(*score: float) -> ScriptedJudge:
     return says(*(f"Score: {each}" for each in score))
 
 
-def opened(*judges: ScriptedJudge, concurrency: int = 4, **options: Any) -> JudgeEngine:
-    """An engine with judges "a", "b", "c", ..."""
-    members = [Member(name, judge) for name, judge in zip("abcdef", judges, strict=False)]
-    return JudgeEngine(members, progress=False, concurrency=concurrency, **options)
+def opened(judge: ScriptedJudge, concurrency: int = 4, **options: Any) -> JudgeEngine:
+    return JudgeEngine(judge, progress=False, concurrency=concurrency, **options)
 
 
 def last_digit(text: str, call: int) -> str:
@@ -91,8 +88,8 @@ def test_duplicates_are_asked_once_and_marked() -> None:
 
 def test_request_keys_are_stable_and_distinguish_fields() -> None:
     """Cached answers are found by these keys, also by later releases."""
-    asked = question("a", kind="inference", evidence=("b", "c"), claim="d", sample=1)
-    assert asked.key == "30cd186894a133047eb40bd1a5e051cc1d8aefe32eac2ebc7eac58ab4312b6b0"
+    asked = question("a", kind="inference", evidence=("b", "c"), claim="d")
+    assert asked.key == "8787016d00565a6d4965c4d4488472153f04accc9bab3af8c72c10ed009fe3bb"
     assert question("a", evidence=("b", "c")).key != question("a", evidence=("b c",)).key
     assert len(question("\ud800").key) == 64
 
@@ -169,152 +166,34 @@ def test_one_score_for_all_steps_is_warned_of(
     assert [told in message for message in messages] == [True] * warned
 
 
-# ---- several judges, and several samples of one
-
-
-@table(
-    "said, mean, spread",
-    ([0.0, 1.0], 0.5, 0.5),
-    ([0.7, 0.7], 0.7, 0.0),
-    # deviations 0.3, 0.1, 0.4: square root of 0.26 / 3
-    ([0.2, 0.4, 0.9], 0.5, 0.294392),
-    # deviations 0.75, 0.25, 0.25, 0.25: square root of 0.75 / 4
-    ([0.0, 1.0, 1.0, 1.0], 0.75, 0.433013),
-)
-def test_the_mean_of_judges_and_of_samples(said: list[float], mean: float, spread: float) -> None:
-    one, asked = scores(*said), question("q", evidence=("e",), claim="c", prompt_version="7")
-    with (
-        opened(*map(scores, said)) as several,
-        opened(one, samples=len(said), concurrency=1) as alone,
-    ):
-        (by_judges,), (by_samples,) = several.run([asked]), alone.run([asked])
-    numbers = list(range(len(said)))
-    for verdict, names, samples in (
-        (by_judges, list("abcd")[: len(said)], [0] * len(said)),
-        (by_samples, ["a"] * len(said), numbers),
-    ):
-        assert verdict.value == pytest.approx(mean)
-        assert verdict.spread == pytest.approx(spread, abs=1e-6)
-        assert (verdict.error, verdict.text, verdict.attempts) == (None, None, len(said))
-        told = [(each.judge, each.sample, each.score) for each in verdict.opinions]
-        assert told == list(zip(names, samples, said, strict=True))
-    assert [request.sample for request in one.asked] == numbers
-    assert len({request.key for request in one.asked}) == len(said)
-    for request in one.asked:
-        assert (request.evidence, request.claim, request.prompt_version) == (("e",), "c", "7")
-
-
-NO = RefusedError("against the rules")
-CANNOT = "replies have no score;"
-
-
-@table(
-    "jury, said, samples, value, error",
-    ("mean", [0.2, NO], 1, None, f"1 of 2 {CANNOT} b: against the rules"),
-    ("mean", [NO, RefusedError("nor me")], 1, None, f"2 of 2 {CANNOT} a: against the rules"),
-    ("mean", [0.2, KeyError("odd")], 2, None, f"2 of 4 {CANNOT} b: KeyError: 'odd'"),
-    ("mean", [0.1, 0.9, NO], 1, None, f"1 of 3 {CANNOT} c: against the rules"),
-    ("median", [0.1, 0.9, 0.3], 1, 0.3, None),
-    ("median", [0.1, 0.9, 0.3, 0.5], 1, 0.4, None),
-    ("median", [0.1, 0.9, NO], 1, 0.5, None),
-    ("median", [0.1, NO], 1, None, f"1 of 2 {CANNOT} b: against the rules"),
-    ("median", [0.1, 0.2, NO, NO], 1, None, f"2 of 4 {CANNOT} c: against the rules"),
-)
-def test_a_jury_joins_the_scores_of_its_quorum(
-    jury: Jury, said: list[Any], samples: int, value: float | None, error: str | None
-) -> None:
-    judges = [says(f"Score: {each}" if isinstance(each, float) else each) for each in said]
-    with opened(*judges, samples=samples, jury=jury) as engine:
-        (verdict,) = engine.run([question("q")])
-        assert engine.fatal is None
-    assert (verdict.error, verdict.text) == (error, None)
-    assert verdict.value == (None if value is None else pytest.approx(value))
-    found = [each for each in said for _ in range(samples)]
-    assert [each.score for each in verdict.opinions] == [
-        each if isinstance(each, float) else None for each in found
-    ]
-    for opinion in verdict.opinions:
-        assert (opinion.score is None) == (opinion.error is not None)
-    assert verdict.attempts == sum(len(judge.asked) for judge in judges)
-
-
 def test_attempts_usage_and_cost_add_up(short_pauses: None) -> None:
-    a = says(Reply("well", Usage(10, 2)), TransientError("busy"), Reply("Score: 0.2", Usage(20, 3)))
-    b, c = says(Reply("Score: 0.4", Usage(100, 50, 40))), says("Score: 0.6")
-    members = [Member("a", a, Price(1.0, 10.0)), Member("b", b, Price(2.0, 20.0)), Member("c", c)]
-    with JudgeEngine(members, progress=False) as engine:
+    judge = says(
+        Reply("well", Usage(10, 2)), TransientError("busy"), Reply("Score: 0.2", Usage(20, 3))
+    )
+    with opened(judge, price=Price(1.0, 10.0)) as engine:
         (verdict,) = engine.run([question("q")])
-    assert verdict.value == pytest.approx(0.4)
-    assert verdict.attempts == engine.budget.calls == 5
-    assert verdict.usage == Usage(130, 55, 40)
-    # (30 + 50) + (200 + 1000) millionths
-    assert engine.budget.cost == pytest.approx(0.00128)
-
-
-def test_a_verdict_that_is_cached_in_part_is_not_called_cached() -> None:
-    """One of two judges is asked again, because it failed at first."""
-    a, b = scores(0.2), says(RefusedError("not now"), "Score: 0.6")
-    with opened(a, b) as engine:
-        (failed,), (mended,) = engine.run([question("q")]), engine.run([question("q")])
-    assert values([failed, mended]) == [None, pytest.approx(0.4)]
-    assert (mended.cached, mended.attempts) == (False, 1)
-    assert (len(a.asked), len(b.asked)) == (1, 2)
-
-
-@table("kind", "transform", "answer")
-@table(
-    "writes, writer",
-    ([True, True], 0),
-    ([False, True, True], 1),
-    ([False, False], 0),  # none of them writes: the first reports it
-)
-def test_texts_are_written_by_the_first_judge_that_can(
-    kind: str, writes: list[bool], writer: int
-) -> None:
-    judges = [says(Reply(f" text {number} ", Usage(2, 1))) for number in range(len(writes))]
-    members = [
-        Member(name, judge, writes=each)
-        for name, judge, each in zip("abc", judges, writes, strict=False)
-    ]
-    with JudgeEngine(members, progress=False, samples=3) as engine:
-        (verdict,) = engine.run([question("q", kind=kind)])
-    assert verdict == Verdict(f" text {writer} ", f"text {writer}", usage=Usage(2, 1))
-    assert [len(judge.asked) for judge in judges] == [
-        int(number == writer) for number in range(len(writes))
-    ]
-
-
-def test_a_slow_judge_does_not_delay_a_quick_one() -> None:
-    quick, asked_meanwhile = scores(0.5), []
-
-    def answer(text: str, call: int) -> str:
-        asked_meanwhile.append(len(quick.asked))
-        return "Score: 0.5"
-
-    slow = ScriptedJudge(answer, pause=0.1)
-    with opened(slow, quick, concurrency=1) as engine:
-        engine.run(questions(4))
-    assert asked_meanwhile == [4] * 4
-    assert (slow.most_at_once, quick.most_at_once) == (1, 1)
+    assert verdict.value == pytest.approx(0.2)
+    assert verdict.attempts == engine.budget.calls == 3
+    assert verdict.usage == Usage(30, 5)
+    assert engine.budget.cost == pytest.approx(80 / 1e6)
 
 
 # ---- fatal failures
 
 
 def test_a_fatal_failure_ends_the_run_and_keeps_the_answers() -> None:
-    sound = ScriptedJudge(lambda text, call: "Score: 0.5", pause=0.01)
     broken = ScriptedJudge(
         lambda text, call: "Score: 0.7" if call < 3 else FatalJudgeError("wrong key"), pause=0.01
     )
-    with opened(sound, broken, concurrency=1) as engine:
+    with opened(broken, concurrency=1) as engine:
         verdicts = engine.run(questions(200))
         (later,) = engine.run([question("later")])
         (known,) = engine.run([question("question 0")])
-    assert values(verdicts) == [pytest.approx(0.6)] * 3 + [None] * 197
-    assert (len(broken.asked), len(sound.asked) <= 6) == (4, True)
-    assert engine.fatal == "b: wrong key"
+    assert values(verdicts) == [0.7] * 3 + [None] * 197
+    assert len(broken.asked) == 4
+    assert engine.fatal == "wrong key"
     assert all("wrong key" in str(verdict.error) for verdict in [*verdicts[3:], later])
-    assert (later.attempts, known.value) == (0, pytest.approx(0.6))
+    assert (later.attempts, known.value) == (0, 0.7)
 
 
 # ---- the end

@@ -28,7 +28,7 @@ from lmms_rpts.judging import (
     RefusedError,
     Reply,
     Usage,
-    find_judges,
+    find_judge,
 )
 from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends.hf import BACKEND, HFJudge, check_hf
@@ -244,36 +244,6 @@ def test_thinking_is_not_repeated_to_the_model(
         assert seen.pop() == tiny_tokenizer()(text, add_special_tokens=False)["input_ids"]
 
 
-def test_probabilities_are_the_softmax_of_the_logits_whatever_the_batch(tmp_path: Path) -> None:
-    """Beside requests for text; a template that can begin an answer without thinking does so."""
-    empty = "{% if enable_thinking is false %}<think></think>{% endif %}{% endif %}"
-    folder = build_tiny_lm(tmp_path, template=CHATML.removesuffix("{% endif %}") + empty)
-    model, tokenizer = loaded(folder)
-
-    def by_hand(request: JudgeRequest) -> list[tuple[str, float]]:
-        text = f"{written(request, chatml=True)}<think></think>"
-        inputs = tokenizer(text, add_special_tokens=False, return_tensors="pt")
-        with torch.inference_mode():
-            shares = model(inputs["input_ids"]).logits[0, -1].double().softmax(-1)
-        most = shares.argsort(descending=True)[:20].tolist()
-        return [(tokenizer.decode([token]), float(shares[token])) for token in most]
-
-    plain, texts = question("x", kind="answer"), [f"{'Is it so? ' * (n % 4)}{n}" for n in range(6)]
-    requests = [question(text, scoring="expected") for text in texts]
-    for size in (1, 4):
-        *found, answer = replies(
-            HFJudge(str(folder), batch_size=size, device="cpu"), [*requests, plain]
-        )
-        assert "scoring" not in answer.text
-        for request, reply in zip(requests, found, strict=True):
-            assert (reply.complete, tokens_of(reply)) == (True, 1)
-            tops, expected = json.loads(reply.text)["top"], by_hand(request)
-            assert [share for _, share in tops] == pytest.approx(
-                [share for _, share in expected], rel=1e-4
-            )
-            assert tops[0][0] == expected[0][0]
-
-
 # ---- images
 
 
@@ -354,7 +324,7 @@ def test_which_models_have_vision(
         template.unlink()
     assert check_hf(str(folder)) is None
     assert BACKEND.sees(str(folder), Settings()) is sees
-    (chosen,) = find_judges(f"hf:{folder}", load_settings())
+    chosen = find_judge(f"hf:{folder}", load_settings())
     assert chosen.sees is sees
     if change != "encoder":
         text, shown = ask(folder, [about("q"), about("q", image(3))])

@@ -83,30 +83,6 @@ def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
     assert unscored <= 0.05
 
 
-@table("scoring, marks", ("yes", ("Yes", "No")), ("expected", ("1", "0")))
-def test_probabilities_of_one_token(
-    scoring: Any, marks: tuple[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The small model is off format for most requests; the reply says how far."""
-    monkeypatch.setenv("LMMS_RPTS_SCORING", scoring)
-    english = (each for each in own_set().chains if each.language == "en")
-    asked = questions_of(list(english)[:4], "given", Prompts(None, scoring))
-    verdicts = judged([each.request for each in asked])
-    for verdict in verdicts:
-        assert verdict.attempts <= 1
-        assert verdict.usage is None or verdict.usage.output_tokens == 1
-        found = json.loads(str(verdict.text))
-        tokens = [token.strip() for token, _ in found["top"]]
-        assert len(tokens) == 20
-        assert 0.1 < sum(share for _, share in found["top"]) <= 1
-        assert set(marks) & set(tokens)
-        off = str(verdict.error).startswith("off format: ")
-        assert off is not isinstance(verdict.value, float)
-    said = CliRunner().invoke(app, ["doctor", "--quick", "--judge", JUDGE]).output
-    assert f"scoring = {scoring}" in said
-    assert "off format" in said or "for a plainly valid step" in said
-
-
 def test_score_judges_all_responses(server: LlamaServer, tmp_path: Path) -> None:
     lines = DEMO.read_text(encoding="utf-8").splitlines(keepends=True)[:3]
     (tmp_path / "responses.jsonl").write_text("".join(lines), encoding="utf-8")

@@ -50,8 +50,6 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
         step["conclusion"] = step["note"] = text
         for question in step["questions"]:
             question |= {"evidence": [text], "reply": text, "error": text}
-            opinion = {"judge": text, "sample": 0, "score": None, "text": None, "error": text}
-            question |= {"opinions": [opinion, opinion], "spread": 0.1}
     record["settings"] |= {"judge": text, "prompt_version": text}
     record["transform"] |= {"reply": text, "problems": [text], "style": text}
     record["reason"] = record["answer"]["error"] = text

@@ -41,12 +41,6 @@ def full_record() -> dict[str, Any]:
         "Conclusion0 + Conclusion1 -> The shop is closed.",
     )
     record = make_record([0.2, 0.9, 0.6], steps=steps)
-    question = record["steps"][0]["questions"][0]
-    question["spread"] = 0.1
-    question["opinions"] = [
-        {"judge": "a", "sample": 0, "score": 0.1, "text": "Score: 0.1", "error": None},
-        {"judge": "b", "sample": 0, "score": 0.3, "text": "Score: 0.3", "error": None},
-    ]
     record["steps"][1]["note"] = "it restates a clue"
     record["transform"]["problems"] = ["a line was left out"]
     record["instance"]["relation"] = "guided"
@@ -124,7 +118,7 @@ CASES = [
     for field in record
 ]
 
-OLD = {"spread", "opinions", "judge_samples", "temperature"}
+OLD = {"temperature"}
 """Old records don't have them."""
 
 EMPTY = {"by", "note", "reply", "questions", "evidence", "problems"}
@@ -136,7 +130,7 @@ def may_be_missing(record: dict[str, Any], way: Way) -> bool:
     return (
         name in OLD | EMPTY
         or way == ("transform", "chain")
-        or (name == "error" and "opinions" not in way)
+        or name == "error"
         or (way == ("rpts",) and record["outcome"] == "unscored")
     )
 
@@ -206,19 +200,6 @@ def test_another_schema_is_refused(schema: object) -> None:
         read(full_record() | {"schema": schema})
 
 
-def test_records_of_before_there_were_several_samples_are_read() -> None:
-    record = full_record()
-    for step in record["steps"]:
-        for question in step["questions"]:
-            del question["spread"], question["opinions"]
-    del record["settings"]["judge_samples"], record["settings"]["temperature"]
-    response = read(record)
-    use(response)
-    assert (response.settings.judge_samples, response.settings.temperature) == (1, 0.0)
-    question = response.steps[0].questions[0]
-    assert (question.spread, question.opinions) == (None, ())
-
-
 def test_all_that_a_record_holds_is_there() -> None:
     response = read(full_record())
     assert (response.rpts, response.answer.value, response.answer.correct) == (
@@ -235,7 +216,6 @@ def test_all_that_a_record_holds_is_there() -> None:
     assert response.transform.problems == ("a line was left out",)
     assert [step.height for step in response.steps] == [1, 1, 2]
     assert [step.modality for step in response.steps] == ["mixed", "textual", "inference"]
-    assert response.steps[0].questions[0].opinions[1].text == "Score: 0.3"
     assert response.steps[1].note == "it restates a clue"
     assert response.instance.key == ("rpts_eval_en", 3)
     assert (response.instance.id, response.instance.relation) == ("7", "guided")

@@ -10,7 +10,6 @@ import contextlib
 import hashlib
 import io
 import json
-import math
 import socket
 import sys
 import threading
@@ -84,16 +83,6 @@ def response(body: bytes, status: str = "200 OK", *headers: str) -> bytes:
 
 
 Answer = Callable[[Body], "str | ServerReply"]
-
-
-def one_token(shares: Mapping[str, float]) -> ServerReply:
-    """A reply of one token, with the probabilities of the most probable ones, the first first."""
-    tops = [{"token": each, "logprob": math.log(share)} for each, share in shares.items()]
-    message = {"role": "assistant", "content": tops[0]["token"]}
-    listed = {"content": [{**tops[0], "top_logprobs": tops}]}
-    choice = {"message": message, "finish_reason": "length", "logprobs": listed}
-    usage = {"prompt_tokens": 10, "completion_tokens": 1}
-    return ServerReply(body={"model": "m", "choices": [choice], "usage": usage})
 
 
 def constant(text: str) -> Answer:

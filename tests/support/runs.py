@@ -18,13 +18,7 @@ from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")
 SCORING = Scoring(
-    judge="none",
-    comparable=False,
-    decay=0.9,
-    focus_height=1,
-    prompt_version="1",
-    judge_samples=1,
-    temperature=0.0,
+    judge="none", comparable=False, decay=0.9, focus_height=1, prompt_version="1", temperature=0.0
 )
 
 

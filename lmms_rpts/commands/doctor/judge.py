@@ -15,10 +15,9 @@ from lmms_rpts.judging import (
     JudgeConfigurationError,
     JudgeEngine,
     JudgeRequest,
-    Member,
     Verdict,
     choices,
-    find_judges,
+    find_judge,
     open_budget,
 )
 from lmms_rpts.judging.images import JudgeImage
@@ -45,8 +44,6 @@ _ACCOUNT = "check the credit and the limits of your account"
 _STATE = "check the server's state, or increase LMMS_RPTS_TIMEOUT"
 # What to do about an error with these words; the first one that fits counts.
 _REMEDIES = {
-    "log-probabilities": "choose another server or model, or set LMMS_RPTS_SCORING=text",
-    "off format": "choose a model that answers with one word or digit, or LMMS_RPTS_SCORING=text",
     "(401)": _KEY,
     "(403)": _KEY,
     "(404)": "check the model's name, and that OPENAI_BASE_URL ends as the server requires, often "
@@ -76,7 +73,7 @@ def check_judges(
     notify: Callable[[str], None] = lambda note: None,
     needed: bool = True,
 ) -> list[Check]:
-    """Ask each judge in ``settings.judge`` two questions with obvious answers.
+    """Ask the judge two questions with obvious answers.
 
     If claims about images are judged by the images, also ask two questions about a drawn image.
     Replies are not cached, and no cached replies are used.
@@ -84,29 +81,12 @@ def check_judges(
     if not settings.judge:
         return [problem("judge", "no judge is set", choices())] if needed else []
     try:
-        chosen = find_judges(settings.judge, settings)
-        prompts = Prompts(settings.prompts, settings.scoring)
+        chosen = find_judge(settings.judge, settings)
+        prompts = Prompts(settings.prompts)
     except JudgeConfigurationError as error:
         return [problem("judge", error)]
-    checks = []
-    for each in chosen:
-        check = _unasked(each, settings, offline=offline, load=load)
-        checks += [check] if check else _ask_servers(each, settings, prompts, notify)
-    return checks
-
-
-def _ask_servers(
-    chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
-) -> list[Check]:
-    """Ask the judge; if it has several servers, each of them."""
-    serving = chosen.name.startswith("openai:")
-    if not serving or len(settings.openai_urls) < 2:
-        return _ask(chosen, settings, prompts, notify)
-    checks = []
-    for url in settings.openai_urls:
-        alone = settings.model_copy(update={"openai_urls": (url,)})
-        checks += _ask(chosen, alone, prompts, notify, at=f" at {url}")
-    return checks
+    check = _unasked(chosen, settings, offline=offline, load=load)
+    return [check] if check else _ask(chosen, settings, prompts, notify)
 
 
 def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bool) -> Check | None:
@@ -137,13 +117,9 @@ def _shows(settings: Settings) -> bool:
 
 
 def _ask(
-    chosen: ChosenJudge,
-    settings: Settings,
-    prompts: Prompts,
-    notify: Callable[[str], None],
-    at: str = "",
+    chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
-    name, budget = f"judge {chosen.name}{at}", open_budget(settings)
+    name, budget = f"judge {chosen.name}", open_budget(settings)
     limit = None if chosen.backend.local else settings.timeout
     questions = [
         prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
@@ -156,12 +132,13 @@ def _ask(
             for each in (SEEN, UNSEEN)
         ]
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
-    notify(f"Waiting for {len(questions)} replies of {chosen.name}{at}{most} ...")
-    member, started = chosen.open(settings), time.monotonic()
-    verdicts = _verdicts(member, questions, budget, limit)
+    notify(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
+    started = time.monotonic()
+    with chosen.open(settings, budget=budget, concurrency=1) as engine:
+        verdicts = _verdicts(engine, questions, limit)
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
-    served = getattr(member.judge, "served_model", None)
+    served = getattr(engine.judge, "served_model", None)
     if served and served != chosen.model:
         took += f" (the server calls its model {served[:_SHOWN]!r})"
     check = _read(name, chosen, verdicts[:2], _used(budget), took)
@@ -177,26 +154,20 @@ def _drawn() -> Any:
 
 
 def _verdicts(
-    member: Member, questions: Sequence[JudgeRequest], budget: Budget, limit: float | None
+    engine: JudgeEngine, questions: Sequence[JudgeRequest], limit: float | None
 ) -> list[Verdict]:
-    """The verdicts of one judge; errors after ``limit`` seconds per question, including retries.
-
-    Does not use ``open_engine``, which would repeat questions as set in LMMS_RPTS_JUDGE_SAMPLES.
-    """
+    """The verdicts of the judge; errors after ``limit`` seconds per question, with retries."""
     most = limit * len(questions) if limit else threading.TIMEOUT_MAX
-    with JudgeEngine(
-        [member], name=member.name, concurrency=1, progress=False, budget=budget
-    ) as engine:
-        watch = threading.Timer(most, engine.close)
-        watch.daemon = True
-        watch.start()
-        try:
-            return engine.run(questions)
-        except RuntimeError:  # it was closed
-            unanswered = Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
-            return [unanswered] * len(questions)
-        finally:
-            watch.cancel()
+    watch = threading.Timer(most, engine.close)
+    watch.daemon = True
+    watch.start()
+    try:
+        return engine.run(questions)
+    except RuntimeError:  # it was closed
+        unanswered = Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
+        return [unanswered] * len(questions)
+    finally:
+        watch.cancel()
 
 
 def _scores(verdicts: Sequence[Verdict]) -> tuple[Verdict | None, bool, list[str]]:

@@ -25,7 +25,6 @@ from lmms_rpts.judging.backends.transformers_model import (
     is_encoder_decoder,
     load_chat,
 )
-from lmms_rpts.judging.scoring import TOP, write_probabilities
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -198,9 +197,7 @@ class LoadedJudge(ChatModel):
         if ask.request.images and not self.chat.sees:
             raise RefusedError("the judge's model does not support images")
         try:
-            # For one token, templates that can begin an answer without thinking do so.
-            options = {} if ask.request.scoring == "text" else {"enable_thinking": False}
-            ask.prompt = self.chat.prompt(_turns(ask.request), **options)
+            ask.prompt = self.chat.prompt(_turns(ask.request))
             ask.ids = self.chat.ids(ask.prompt)
         except Exception as error:  # templates, processors and images raise any exception
             raise RefusedError(
@@ -212,22 +209,13 @@ class LoadedJudge(ChatModel):
                 f"the prompt has {len(ask.ids)} tokens, but the judge's model takes "
                 f"{self.context} including its reply: choose a model with a longer context"
             )
-        thinks = self._thinks and ask.request.scoring == "text"
-        ask.limit = min(room, ask.request.most_tokens + (_THINKING if thinks else 0))
+        ask.limit = min(room, ask.request.most_tokens + (_THINKING if self._thinks else 0))
 
     def replies(self, asks: Sequence[_Ask]) -> list[Reply]:
         """The replies to a batch; raises any error of the model."""
-        inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
-        if asks[0].request.scoring == "text":
-            return self._generated(asks, inputs)
-        return [
-            Reply(write_probabilities(ask.request.scoring, top[0][0], top), Usage(len(ask.ids), 1))
-            for ask, top in zip(asks, self.next_tokens(inputs, TOP), strict=True)
-        ]
-
-    def _generated(self, asks: Sequence[_Ask], inputs: Any) -> list[Reply]:
         import torch
 
+        inputs = self.chat.inputs([ask.prompt for ask in asks if ask.prompt])
         width = inputs["input_ids"].shape[1]
         limits = torch.tensor([ask.limit for ask in asks], device=self.model.device)
 
@@ -270,8 +258,7 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
 
     Similar means first the same limit, so that none waits for a longer reply, then a similar
     length, so that there is little padding. Padding counts as context, so the batch as a whole must
-    fit. All have the same number of images, since not every processor pads images, and the same
-    way of scoring.
+    fit. All have the same number of images, since not every processor pads images.
     """
     first = ready[0]
     if first.alone:
@@ -280,9 +267,7 @@ def _batch(ready: Sequence[_Ask], size: int, context: int) -> list[_Ask]:
         (
             ask
             for ask in ready
-            if not ask.alone
-            and len(ask.request.images) == len(first.request.images)
-            and ask.request.scoring == first.request.scoring
+            if not ask.alone and len(ask.request.images) == len(first.request.images)
         ),
         key=lambda ask: (ask.limit != first.limit, abs(len(ask.ids) - len(first.ids))),
     )[:size]
@@ -441,5 +426,4 @@ BACKEND = Backend(
     sees=lambda model, settings: _chat(model.strip()).sees,
     samples=False,
     local=True,
-    probabilities=True,
 )

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import replace
@@ -14,13 +12,11 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.base.masking import MASK, RUN, mask_images
-from lmms_rpts.base.settings import ScoringMode, Settings
-from lmms_rpts.judging.backends.pool import connect, endpoint
-from lmms_rpts.judging.backends.server import FORM, Fault, message_of, read_fault, shown
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.backends.server import FORM, Fault, Server, message_of, read_fault, shown
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
 from lmms_rpts.judging.parsers import strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
-from lmms_rpts.judging.scoring import TOP, mark_of, write_probabilities
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -37,9 +33,7 @@ HIDDEN_THINKING = 8192
 # Refusals after which a model that never accepted an image counts as text-only.
 BLIND_AFTER = 3
 
-# Numbers of tokens whose log-probabilities are asked for, each after the one before was refused.
-# Some servers give 5 at most: Fireworks, older vLLM.
-TOPS = (TOP, 5)
+OPENAI = "https://api.openai.com/v1"
 
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 
@@ -56,8 +50,7 @@ class OpenAIJudge:
 
     The options that a server supports are learned from its error messages:
     ``max_completion_tokens`` instead of ``max_tokens``, no temperature, a weaker JSON schema or
-    none, more tokens for a model with hidden thinking, fewer log-probabilities. The refused call is
-    repeated at once.
+    none, more tokens for a model with hidden thinking. The refused call is repeated at once.
 
     Attributes:
         served_model: the name of the model in the server's replies; None before the first one.
@@ -65,7 +58,7 @@ class OpenAIJudge:
 
     def __init__(self, model: str, settings: Settings) -> None:
         self.identity: dict[str, object] = {
-            **endpoint(settings),
+            "endpoint": settings.openai_url or OPENAI,
             "model": model,
             "temperature": settings.temperature,
             "structured": settings.structured,
@@ -73,7 +66,7 @@ class OpenAIJudge:
         self.time_limit = settings.timeout
         self.served_model: str | None = None
         self._model, self._key = model, settings.openai_key or ""
-        self._server = connect("/chat/completions", settings)
+        self._server = Server(f"{settings.openai_url or OPENAI}/chat/completions", settings)
         self._secrets = self._server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
@@ -81,8 +74,6 @@ class OpenAIJudge:
         self._strictest = TEXT  # form that was accepted
         self._thinks = self._took_images = False
         self._refused_images = 0
-        self._tops = 0  # index in TOPS
-        self._gave_probabilities = False
 
     async def ask(self, request: JudgeRequest) -> Reply:
         form, spent = self._form if _has_form(request) else TEXT, Usage()
@@ -127,8 +118,6 @@ class OpenAIJudge:
             body["temperature"] = self._temperature
         if form != TEXT:
             body["response_format"] = _schema(request, form)
-        if request.scoring != "text":
-            body |= {"logprobs": True, "top_logprobs": TOPS[self._tops]}
         return body
 
     async def _call(self, body: Mapping[str, Any], request: JudgeRequest) -> Completion | Fault:
@@ -140,12 +129,7 @@ class OpenAIJudge:
         if answer.status >= 400:
             return read_fault(answer.status, answer.headers, answer.content, self._secrets)
         try:
-            found = read_completion(answer.content, request.scoring)
-            self._gave_probabilities |= request.scoring != "text"
-            return found
-        except FatalJudgeError as failure:
-            # OpenAI leaves them out of a reply now and then.
-            raise TransientError(str(failure)) if self._gave_probabilities else failure from None
+            return read_completion(answer.content)
         except (RefusedError, TransientError) as failure:
             raise type(failure)(shown(str(failure), self._secrets)) from None
 
@@ -163,14 +147,6 @@ class OpenAIJudge:
                     f"the judge's model {self._model!r} does not accept images ({fault.status}): "
                     f"{fault.message}; {_BLIND}"
                 )
-        # "Requested sample logprobs of 20, which is greater than max allowed: 10" (vLLM), "Logprobs
-        # is not enabled for models/gemini-2.5-pro", "You are not allowed to request logprobs" (403)
-        if "logprob" in fault.message.lower() and "top_logprobs" in sent and fault.status < 500:
-            self._tops = max(self._tops, TOPS.index(sent["top_logprobs"]) + 1)
-            if self._tops < len(TOPS):
-                return form
-            said = f"{_NO_PROBABILITIES}. It reports ({fault.status}): {fault.message}"
-            raise FatalJudgeError(said)
         # Concurrent requests get the same complaint, so only what this one sent counts.
         adaptable = kind == "adaptable"
         if adaptable and "max_completion_tokens" in fault.message and "max_tokens" in sent:
@@ -216,7 +192,7 @@ def _has_form(request: JudgeRequest) -> bool:
     """
     kind = request_kinds()[request.kind]
     own = not kind.words and request.parse is not None
-    return kind.has_verdict and not own and request.attempt < 2 and request.scoring == "text"
+    return kind.has_verdict and not own and request.attempt < 2
 
 
 def _schema(request: JudgeRequest, form: int) -> dict[str, Any]:
@@ -265,12 +241,8 @@ Completion = tuple[Reply, bool, str | None]
 """A reply, whether it was cut off before its visible part began, and the server's model name."""
 
 
-def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion:
-    """The reply in the body of a response; raises TransientError or RefusedError.
-
-    With another ``scoring`` than ``text``, the reply is the probabilities; a FatalJudgeError if
-    there are none.
-    """
+def read_completion(content: bytes) -> Completion:
+    """The reply in the body of a response; raises TransientError or RefusedError."""
     try:
         said = json.loads(content)
     except (ValueError, RecursionError) as error:
@@ -296,13 +268,8 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
     silent = silent or _is_thinking(text)
-    if scoring != "text":  # one token: a blank one, or a part of a character, is no thinking
-        tokens = _positions(choice.get("logprobs"))
-        silent = _is_thinking(text) or any(_is_thinking(_token(each)) for each in tokens[:1])
     thinks = message.get("reasoning_content") or message.get("reasoning")
     model, unfinished = known.get("model"), cut and bool(silent or thinks)
-    if scoring != "text" and not unfinished:
-        text, cut = _probabilities(tokens, text, scoring), False
     return (
         Reply(text, _usage(known.get("usage")), complete=not cut),
         unfinished,
@@ -310,57 +277,9 @@ def read_completion(content: bytes, scoring: ScoringMode = "text") -> Completion
     )
 
 
-_NO_PROBABILITIES = (
-    "the judge's server gives no log-probabilities of tokens, which LMMS_RPTS_SCORING=yes and "
-    "expected need: use one that does (docs/judging.md), or set LMMS_RPTS_SCORING=text"
-)
-
-
 def _is_thinking(text: str) -> bool:
     """Whether a text consists of thinking without an end."""
     return bool(text.strip() and not strip_thinking(text).strip())
-
-
-def _positions(logprobs: object) -> list[Mapping[str, Any]]:
-    """The tokens of a reply that have log-probabilities."""
-    content = logprobs.get("content") if isinstance(logprobs, Mapping) else None
-    return [each for each in content if _tops(each)] if isinstance(content, list) else []
-
-
-def _probabilities(tokens: list[Mapping[str, Any]], text: str, scoring: ScoringMode) -> str:
-    """The probabilities at the token of the mark, as a reply.
-
-    In a reply of several tokens (after thinking), it is the last one that is the whole answer:
-    thinking and reasons contain digits, and "10" has two of them.
-    """
-    if not tokens:
-        raise FatalJudgeError(_NO_PROBABILITIES)
-    said = mark_of(strip_thinking(text), scoring)
-    if len(tokens) > 1:
-        tokens = [each for each in tokens if said and mark_of(_token(each), scoring) == said]
-    token, tops = (_token(tokens[-1]), _tops(tokens[-1])) if tokens else (text, [])
-    return write_probabilities(scoring, token, tops)
-
-
-def _tops(position: object) -> list[tuple[str, float]]:
-    """The most probable tokens of a position; entries without a number are left out."""
-    listed = position.get("top_logprobs") if isinstance(position, Mapping) else None
-    found = []
-    for each in listed[:TOP] if isinstance(listed, list) else ():
-        logprob = each.get("logprob") if isinstance(each, Mapping) else None
-        # Never NaN; -inf and -9999.0 stand for no probability.
-        if isinstance(logprob, float | int) and type(logprob) is not bool and logprob > -math.inf:
-            found.append((_token(each), math.exp(max(-1e4, min(0.0, logprob)))))
-    return found
-
-
-def _token(entry: Mapping[str, Any]) -> str:
-    """The text of a token: by its bytes, since servers spell Chinese characters in many ways."""
-    raw = entry.get("bytes")
-    with contextlib.suppress(ValueError, TypeError):  # a part of a character
-        if isinstance(raw, list) and raw:
-            return bytes(raw).decode()
-    return str(entry.get("token"))
 
 
 def _usage(counted: object) -> Usage | None:
@@ -393,7 +312,7 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_urls:
+    if not settings.openai_key and not settings.openai_url:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
@@ -411,5 +330,4 @@ BACKEND = Backend(
     check=_check,
     open=OpenAIJudge,
     sees=lambda model, settings: True,  # known only from a server's replies
-    probabilities=True,  # the same
 )

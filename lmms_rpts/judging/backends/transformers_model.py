@@ -245,27 +245,6 @@ class ChatModel:
             del row[end + 1 :]
         return rows
 
-    def next_tokens(self, inputs: BatchFeature, count: int) -> list[list[tuple[str, float]]]:
-        """The ``count`` most probable next tokens of each row, in order, with probabilities.
-
-        By ``generate``, which knows the positions of all kinds of models, padded on the left.
-        """
-        import torch
-
-        with torch.inference_mode():
-            output = self.model.generate(
-                **inputs.to(self.model.device, self.model.dtype),
-                max_new_tokens=1,
-                output_logits=True,
-                return_dict_in_generate=True,
-                pad_token_id=0,
-            )
-        shares = torch.softmax(output.logits[0].float(), dim=-1)
-        found = shares.topk(min(count, shares.shape[-1]))
-        rows = zip(found.indices.tolist(), found.values.tolist(), strict=True)
-        decode = self.chat.tokenizer.decode
-        return [list(zip(map(decode, ids), shares, strict=True)) for ids, shares in rows]
-
     def likelihoods(
         self, asked: Sequence[tuple[Prompt, Sequence[int]]]
     ) -> list[tuple[float, int, bool]]:

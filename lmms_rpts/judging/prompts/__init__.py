@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import re
 from functools import cache
-from itertools import chain, product
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,9 @@ from jinja2 import FileSystemLoader, StrictUndefined, UndefinedError, meta
 from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.base.escaping import did_you_mean, storable
-from lmms_rpts.base.settings import ScoringMode, load_settings
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.request_kinds import SCORED, request_kinds
+from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser, Rebuilt
 
 # Maximum length of a fenced text in characters; the middle of a longer one is left out.
@@ -81,14 +81,6 @@ def neutralise(text: str) -> str:
 
 _CUT = "\n-----\n"
 
-_SCORING_AT = Path(__file__).parent.with_name("scoring_prompts")
-# The instructions of a prompt for a score: what its scale means, and how to reply (the last lines)
-_SCALED = re.compile(
-    r"(?P<above>(?s:.+))\n"
-    r"1(?: - |：)(?P<one>.+)\n0\.5(?: - |：)(?P<half>.+)\n0(?: - |：)(?P<zero>.+)\n"
-    r"(?P<below>(?s:.+))\n.+\n(?:Score: |分数：)<.+>"
-)
-
 
 class Prompts:
     """The prompts of one run.
@@ -96,15 +88,12 @@ class Prompts:
     Args:
         folder: folder with custom templates, which replace the built-in ones of the same name
             (``en/image.jinja``); None: built-in templates only.
-        scoring: how a score is asked for, as in the setting: with another mode than ``text``, the
-            scale and the form of the reply are those of ``scoring_prompts``.
 
     Raises:
         JudgeConfigurationError: for an invalid file of the folder; names the file and the error.
     """
 
-    def __init__(self, folder: Path | None = None, scoring: ScoringMode = "text") -> None:
-        self.scoring = scoring
+    def __init__(self, folder: Path | None = None) -> None:
         ours = list({kind.templates: None for kind in request_kinds().values()})
         files = FileSystemLoader(ours).list_templates()
         self._known = [file for file in files if file.endswith(".jinja")]
@@ -121,8 +110,6 @@ class Prompts:
         self._versions: dict[Path, str] = {}
         if folder is not None:
             self._check(folder)
-            for kind, language in product(SCORED, ("en", "zh")):
-                self.render(kind, language, **request_kinds()[kind].fields)
 
     def version(self, kind: str = "inference") -> str:
         """Digest of the templates of a kind and of those in its folder, in all languages.
@@ -138,12 +125,7 @@ class Prompts:
                     text = self._loader.get_source(self._environment, name)[0]
                     content.update(f"{name}\0{text}\0".encode())
             self._versions[place] = content.hexdigest()[:8]
-        version = self._versions[place]
-        if self.scoring == "text" or kind not in SCORED:
-            return version
-        modes = sorted(_SCORING_AT.glob(f"*/{self.scoring}.jinja"))
-        texts = "\0".join([version, *(each.read_text("utf-8") for each in modes)])
-        return hashlib.sha256(texts.encode()).hexdigest()[:8]
+        return self._versions[place]
 
     def request(
         self,
@@ -171,37 +153,16 @@ class Prompts:
             reminder=self.reminder(kind, language),
             prompt_version=self.version(kind),
             images=images,
-            scoring=self.scoring if kind in SCORED else "text",
         )
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
         """The messages of the prompt ``name``: system message (instructions) and user message."""
         rendered = self._render(name, language, **fields)
         system, _, user = rendered.partition(_CUT)
-        if self.scoring != "text" and name in SCORED:
-            scaled = self._in_mode(system.strip(), f"{language}/{name}")
-            system, _, question = scaled.partition(_CUT)
-            user = f"{user.strip()}\n\n{question}"
         return [
             {"role": "system", "content": system.strip()},
             {"role": "user", "content": user.strip()},
         ]
-
-    def _in_mode(self, instructions: str, name: str) -> str:
-        """Instructions with the scale and the form of reply of the mode, and its last question.
-
-        That question ends the user's message: with it, a small model put 37% of the probability on
-        the marks instead of 6% (SmolLM2-135M, ``yes``).
-        """
-        parts = _SCALED.fullmatch(instructions)
-        if parts is None:
-            raise JudgeConfigurationError(
-                f"The prompt {name} (setting prompts) does not fit LMMS_RPTS_SCORING="
-                f"{self.scoring}: as in the built-in prompt, three lines must begin with 1, 0.5, "
-                "0, and the last line must be the form of a score; or set LMMS_RPTS_SCORING=text"
-            )
-        path = _SCORING_AT / name.partition("/")[0] / f"{self.scoring}.jinja"
-        return self._environment.from_string(path.read_text("utf-8")).render(parts.groupdict())
 
     def reminder(self, name: str, language: str) -> str:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
@@ -271,12 +232,12 @@ def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> 
 
 
 @cache
-def prompts_of(version: str, kind: str, scoring: ScoringMode = "text") -> Prompts:
+def prompts_of(version: str, kind: str) -> Prompts:
     """The prompts of a version: of this package, or of the setting ``prompts``; else the latter."""
-    built_in = _prompts(None, scoring)
+    built_in = _prompts(None)
     if built_in.version(kind) == version:
         return built_in
-    return _prompts(load_settings().prompts, scoring)
+    return _prompts(load_settings().prompts)
 
 
 _prompts = cache(Prompts)

@@ -273,11 +273,8 @@ def _metadata(default_judge: str | None) -> Mapping[str, Any]:
     settings = load_settings()
     chosen = {
         "judge": settings.judge or default_judge,
-        "prompt_version": Prompts(settings.prompts, settings.scoring).version(),
-        "judge_samples": settings.judge_samples,
+        "prompt_version": Prompts(settings.prompts).version(),
         "temperature": settings.temperature,
-        "jury": settings.jury if settings.jury != "mean" else None,
-        "scoring": settings.scoring if settings.scoring != "text" else None,
         "transform": settings.transform,
         "decay": settings.decay,
         "focus_height": settings.focus_height,
