@@ -19,10 +19,7 @@ def estimate(
     tasks: Annotated[
         list[str],
         typer.Argument(
-            help=(
-                "Task names, such as rpts_eval_en. For tasks of other packages append _rpts, such "
-                "as mmmu_val_rpts."
-            )
+            help="Task names, such as rpts_eval_en, or tasks of lmms-eval, such as mmmu_val."
         ),
     ],
     judge: Judge = None,
