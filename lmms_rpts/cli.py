@@ -18,7 +18,6 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.init import init
-from lmms_rpts.commands.instability import instability
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
@@ -37,7 +36,7 @@ _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answ
 
 for panel, commands in {
     _PREPARE: (init, doctor, estimate),
-    _LOOK: (report, summarize, compare, instability, sweep, export),
+    _LOOK: (report, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

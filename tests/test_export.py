@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -12,7 +13,6 @@ from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.dataframes import (
-    DRAW_TYPES,
     STEP_TYPES,
     ExportError,
     read_frame,
@@ -22,7 +22,6 @@ from lmms_rpts.analysis.dataframes import (
 )
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.perturbed_runs import draws, write_rpts_run
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 
@@ -43,6 +42,19 @@ EDGES = ["", "=", "'", "''", "-", "\0", "\r", "\n", '"', ","]
 
 def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def test_the_schema_describes_records() -> None:
+    """Each field of a written record is in the schema of its kind."""
+    schema = json.loads(export("--schema").stdout)
+    fields = {
+        each["properties"]["schema"]["const"]: each["properties"].keys()
+        for each in schema["$defs"].values()
+        if "schema" in each.get("properties", {})
+    }
+    assert fields.keys() == {f"lmms_rpts.{name}" for name in ("rpts", "rome", "cmmath", "reform")}
+    assert make_record([1.0, 0.5]).keys() <= fields["lmms_rpts.rpts"]
+    assert export().exit_code == 1
 
 
 def row(**cells: object) -> dict[str, object]:
@@ -187,20 +199,3 @@ def test_the_columns_are_documented() -> None:
     text = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
     table = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| `")]
     assert table == [f"`{name}`" for name in STEP_TYPES]
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_draws_of_expanded_tasks_have_columns(tmp_path: Path, suffix: str) -> None:
-    design = draws(2, wording=2, clues=2, negated=2)
-    write_rpts_run(tmp_path / "run", "wording", design, samples=2)
-    path = tmp_path / f"out{suffix}"
-    assert export(tmp_path / "run", "--responses", "-o", path).exit_code == 0
-    frame = read_frame(path)
-    assert [*frame][-len(DRAW_TYPES) :] == [*DRAW_TYPES]
-    wordings = frame.groupby(["sample", "wording"])["accuracy"].mean()
-    assert wordings.tolist() == [1, 0, 1, 0]
-    assert frame["clues"].fillna("").tolist() == ["", "", "1 0", "1 0"] * 4
-    assert frame["negated"].tolist() == [False, True] * 8
-    steps = export(tmp_path / "run", "-o", path)
-    assert steps.exit_code == 0, steps.output
-    assert read_frame(path)["draw"].tolist() == sorted([*range(8)] * 2) * 2

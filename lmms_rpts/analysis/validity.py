@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from loguru import logger
+
 from lmms_rpts.base.escaping import interval, shorten
-from lmms_rpts.base.settings import load_settings
+from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.run import AnyRun
@@ -31,7 +33,11 @@ def validity_lines(runs: Iterable[AnyRun]) -> list[str]:
     The figures are those of the setting ``validity``, else those in a run's own results. There is
     nothing to say about a run without either, or that was not judged.
     """
-    setting = load_settings().validity
+    try:
+        setting = load_settings().validity
+    except SettingError as error:  # nothing else here needs the settings
+        logger.warning("Validity of judges: {}", error)
+        setting = None
     chosen = [read_validity_file(setting)] if setting else []
     return list(dict.fromkeys(line for run in runs for line in _lines(run, chosen)))
 

@@ -224,12 +224,11 @@ class Settings(Table):
     relations: Place | None = setting(
         None, "labels of relations: a table, or a folder of tables", True
     )
-    perturb: str | None = setting(None, "what of each document is varied, `FACTOR=N,...`", True)
-    wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     # Options of lmms-rpts score
     grades: Place | None = environment(None, "")
+    requests: Place | None = environment(None, "")
     openai_url: _Url = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import NONE, figure, printable, shorten
+from lmms_rpts.base.escaping import figure, printable, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import check_suffixes, fail, outputs, protect_inputs
@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
 _COLUMNS = ("metric", "A", "B", "B - A", "p", "p (Holm)", "n")
-_OVER_WORDINGS = ("B - A, wordings", "p, wordings")
 
 
 def compare(
@@ -100,7 +99,7 @@ def compare(
     groups = [names for group in groups if (names := [each for each in group if each in there])]
     sections = [
         [
-            [*[each.label_b] * (one is None), *_figures(by_name[name]), *_crossed(each, name)]
+            [*[each.label_b] * (one is None), *_figures(by_name[name])]
             for name in group
             if name in by_name
         ]
@@ -111,14 +110,12 @@ def compare(
     every = (_warnings(a, b, each, run_b is None) for b, each in pairs)
     warnings = list(dict.fromkeys(chain.from_iterable(every)))
     whole = one.to_dict() if one else {"comparisons": [each.to_dict() for each in found]}
-    crossed = _OVER_WORDINGS if found[0].over_wordings else ()
-    columns = [*["B"] * (one is None), *_COLUMNS, *crossed]
+    columns = [*["B"] * (one is None), *_COLUMNS]
     Output(
         [
             Line(f"A: {a.label}"),
             *(Line(f"B: {each.label_b}" + f" ({_shared(each)})" * (one is None)) for each in found),
             *([Line(_shared(one))] if one else []),
-            *(Line(draws) for draws in dict.fromkeys(each.draws for each in found) if draws),
             Sheet("", columns, 1 + (one is None), sections),
             Line(_explained(found, grading, chain(*groups))),
             *(Line(each, "Warning") for each in warnings),
@@ -230,14 +227,6 @@ def _figures(metric: MetricDifference) -> list[str]:
     ]
 
 
-def _crossed(found: Comparison, name: str) -> list[str]:
-    """The cells of ``_OVER_WORDINGS``; none if no metric has them."""
-    if name not in found.over_wordings:
-        return [NONE, NONE] if found.over_wordings else []
-    low, high, p = found.over_wordings[name].values()
-    return [f"[{figure(low, '+.3f')}, {figure(high, '+.3f')}]", figure(p, ".4f")]
-
-
 def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[str]) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
     lower = [
@@ -251,11 +240,7 @@ def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[st
         f"documents; p (Holm): adjusted for the {tested} metrics tested. n: documents with a value "
         "in both runs / in at least one."
     )
-    crossed = (
-        "wordings: over documents and wordings, both drawn from many: whether B - A would be seen "
-        "with other wordings as well; 95% interval and p of Clark's F (1973), not adjusted."
-    )
-    return " ".join([means, *[crossed] * any(each.over_wordings for each in found), *lower])
+    return " ".join([means, *lower])
 
 
 def _flips(comparison: Comparison, most: int) -> Iterator[Block]:

@@ -11,7 +11,7 @@ from rich.console import Console
 from rich.table import Table
 
 from lmms_rpts.base.escaping import cost
-from lmms_rpts.base.settings import Settings, load_settings, options_given
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge
 
 
@@ -24,12 +24,6 @@ def estimate(
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
-    perturb: Annotated[
-        str | None,
-        typer.Option(
-            "--perturb", help="Expand the tasks, as LMMS_RPTS_PERTURB: wording=5,order=all,..."
-        ),
-    ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -46,8 +40,7 @@ def estimate(
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
     """
     settings = load_settings(judge=judge)
-    with options_given(perturb=perturb):
-        found = _gather(tasks, samples, limit, include_path)
+    found = _gather(tasks, samples, limit, include_path)
     _show(found, settings)
 
 
@@ -58,7 +51,6 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.analysis.rescoring import check_expansions
     from lmms_rpts.host.documents import SUFFIX
     from lmms_rpts.runs.responses import read_responses
 
@@ -71,7 +63,6 @@ def _gather(
             continue
         # Under the name of the task, or of its responses that were scored.
         names = [task, f"{task}{SUFFIX}"]
-        check_expansions(saved.files, names)
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)

@@ -2,28 +2,44 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import Runs, fail, protect_inputs
+from lmms_rpts.commands.common import OptionalRuns, fail, protect_inputs
 
 
 def export(
-    runs: Runs,
+    runs: OptionalRuns = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="A .parquet, .jsonl or .csv file, which is replaced."),
-    ],
+        Path | None,
+        typer.Option(
+            "--output",
+            "-o",
+            help="A .parquet, .jsonl or .csv file, which is replaced.",
+            show_default=False,
+        ),
+    ] = None,
     by_response: Annotated[
         bool,
         typer.Option(
             "--responses", help="One row per response, also for runs without reasoning steps."
         ),
     ] = False,
+    schema: Annotated[
+        bool, typer.Option("--schema", help="Print the JSON schema of records instead.")
+    ] = False,
 ) -> None:
     """Write all steps of runs, or all responses. docs/export.md describes the columns."""
+    if schema:
+        from lmms_rpts.tasks.benchmark import record_schema
+
+        typer.echo(json.dumps(record_schema(), indent=2))
+        return
+    if not runs or output is None:
+        fail("Pass RUN... and -o FILE, or --schema")
     from lmms_rpts.analysis.dataframes import format_of, responses_frame, steps_frame, write_frame
     from lmms_rpts.tasks.all_runs import read_all_runs
 

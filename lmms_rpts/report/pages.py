@@ -87,10 +87,8 @@ def render(
     """
     once: dict[str, int] = {}
     graded = any(view.name or view.beside for view in views)
-    drawn = any(any(view.flips) for view in views)
-    styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
-    # Before the script that fits trees into what is shown.
-    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
+    styles = (*STYLES, "markup.css", *["graded.css"] * graded)
+    frame = Frame(styles, (*SCRIPTS, "written.js"))
     frame.environment.globals.update(
         _names(), once=once, no_image=no_image, fitted=lambda image: _fitted(image, longest_side)
     )
@@ -263,9 +261,6 @@ def _heat(count: int, counts: Iterable[int]) -> int:
 def _choices(view: View) -> list[Choice]:
     """The filters by the answers of a run; all of them look at the same run."""
     words = terms()
-    there = {name for counts in (*view.outcomes, *view.flips) for name in counts}
-    flips = {name: text for name, text in words["DIFFERING_WORDS"].items() if name in there}
-    drawn = [Choice("flips", "Draws differ", flips, lambda each: each.against.flips, "any")]
     if isinstance(view, RptsView):
         return [
             Choice("outcome", "Outcome", words["OUTCOME_WORDS"], lambda answer: [answer.outcome]),
@@ -276,14 +271,13 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: [each.modality for each in [answer.record.first_error] if each],
                 "any",
             ),
-            *drawn[: len(flips)],
         ]
+    there = {name for counts in view.outcomes for name in counts}
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
     flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.flags}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
-        *drawn[: len(flips)],
     ]
 
 

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from itertools import cycle, product
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -173,28 +173,6 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
         # The axis covers at least one token.
         axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens per response (mean)", ylabel=name)
     axes.xaxis.set_major_formatter("{x:,.10g}")
-    return _render(figure, kind)
-
-
-@_plotting()
-def draw_parts(rows: Sequence[Mapping[str, Any]], kind: str = "svg") -> bytes:
-    """Parts of the variance of ``analysis.instability``: one panel for each task and metric."""
-    frame = pd.DataFrame(rows)
-    panels = list(frame.groupby(["task", "metric"], sort=False))
-    heights = [0.6 + 0.26 * len(panel) for _, panel in panels]
-    note = "error bars: 95% interval"
-    figure = _figure((8, 0.8 + sum(heights)), "Where the variance of single answers is from", note)
-    drawn = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)
-    colours = {part: f"C{at}" for at, part in enumerate(frame["part"].unique())}
-    for axes, ((task, metric), panel) in zip(drawn[:, 0], panels, strict=True):
-        for at, (part, share) in enumerate(zip(panel["part"], panel["share"], strict=True)):
-            axes.barh(at, share.value or 0.0, color=colours[part], gid="part")
-            if share.low is not None:
-                axes.plot([share.low, share.high], [at, at], color="black", gid="interval")
-        axes.set_yticks(range(len(panel)), panel["model"].map(shorten) + ", " + panel["part"])
-        axes.set(title=f"{task}, {_NAMES.get(metric, metric)}", xlim=(0, 1))
-        axes.invert_yaxis()
-    drawn[-1, 0].set_xlabel("share of the variance")
     return _render(figure, kind)
 
 

@@ -176,7 +176,7 @@ def draw_response(response: RptsRecord) -> TreePicture:
 
 def gold_tree(instance: RptsInstance) -> ReasoningTree:
     """The gold reasoning of an instance, as far as it can be parsed."""
-    chain = parse_chain(list(instance.gold), instance.language)
+    chain = parse_chain(list(instance.reasoning), instance.language)
     return build_tree(chain, len(instance.visual_clue), len(instance.textual_clue))
 
 

@@ -14,7 +14,6 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf
@@ -240,10 +239,6 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
                 (run.model, run.source) == (part.model, part.source)
                 and record.mergeable(frozenset(run.scorings), frozenset(part.scorings))
                 and not _numbers(run) & _numbers(part)
-                and not any(
-                    expansion_of(run.results, task) != expansion_of(part.results, task)
-                    for task in {*run.tasks} & {*part.tasks}
-                )
             ):
                 responses = _sorted((*run.responses, *part.responses))
                 files_of_both = (*run.files, *part.files)
@@ -258,34 +253,8 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
 
 
 def _numbers(run: RunOf[R]) -> set[tuple[str, int]]:
-    """Tasks and numbers of documents; each draw is a document, and may be in another part."""
+    """Tasks and numbers of documents."""
     return {each.place[:2] for each in run.responses}
-
-
-def expansion_of(results: Mapping[str, Any], task: str) -> str:
-    """The setting ``perturb`` with which a task was run; empty if it was not expanded."""
-    known = value_at(results, "configs", task, "metadata")
-    found = [value_at(each, "perturb") for each in (known if isinstance(known, list) else [known])]
-    return str(next(filter(None, found), ""))
-
-
-def check_expansion(files: Iterable[Path], task: str, asked: str) -> None:
-    """Refuse responses to other draws than those that ``asked``, a setting, says.
-
-    Raises:
-        RunError: with the setting that the results beside the responses name.
-    """
-    for results in map(read_results, files):
-        there = task in (value_at(results, "configs") or {})
-        if there and (recorded := expansion_of(results, task)) != asked:
-            with_what, remedy = "without perturb", "unset LMMS_RPTS_PERTURB"
-            if recorded:
-                with_what, remedy = f"with perturb={recorded}", f"set LMMS_RPTS_PERTURB={recorded}"
-            raise RunError(
-                f"{task}: the responses were generated {with_what}, but "
-                f"{f'perturb={asked} is asked for' if asked else 'it is not set now'}, so they "
-                f"answer other documents: {remedy}"
-            )
 
 
 def _sorted(responses: Iterable[R]) -> tuple[R, ...]:

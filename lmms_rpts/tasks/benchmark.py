@@ -61,7 +61,6 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
-        perturbation: a `Perturbation`: how its documents are perturbed; None: only the wording.
     """
 
     name: str
@@ -81,7 +80,6 @@ class Benchmark:
     documents: str | None = None
     images: str | None = None
     picture: str | None = None
-    perturbation: str | None = None
 
     @property
     def data_variable(self) -> str:
@@ -190,9 +188,8 @@ def answered_tasks() -> dict[str, Benchmark]:
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by their task; of all draws."""
+    """The documents of a task or group without their images, by their task."""
     from lmms_rpts.tasks.data import DataError
-    from lmms_rpts.tasks.expansion import expanded
 
     known = answered_tasks()
     if task not in known:
@@ -203,7 +200,7 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
         checks = known[task].data_checks()
         faults = [f"{each.said}. {each.remedy}" for each in checks if each.remedy]
         raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
-    return {name: expanded(name, documents) for name, documents in found.items()}
+    return found
 
 
 def images_folder(task: str) -> Path | None:

@@ -18,7 +18,6 @@ from lmms_rpts.runs.run import AnyRun
 
 if TYPE_CHECKING:
     from lmms_rpts.base.sheet import Sheet
-    from lmms_rpts.stats.instability import Answer
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
@@ -240,7 +239,6 @@ class Grading:
             and a model; None: the metrics.
         flags: what a report can filter the answers by, by name.
         display: how a report shows its answers one by one.
-        answered: an answer for measures of instability, see `Answer`; None: from the first metric.
     """
 
     title: str
@@ -267,7 +265,6 @@ class Grading:
     )
     flags: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     display: Display = field(default_factory=Display)
-    answered: Callable[[Any], Answer] | None = None
 
     @property
     def response_metrics(self) -> Metrics:

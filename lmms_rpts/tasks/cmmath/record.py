@@ -19,7 +19,6 @@ from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, Called, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (
@@ -44,7 +43,6 @@ from lmms_rpts.tasks.grade_types import (
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
-from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.sheets import subject_names
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
@@ -403,12 +401,6 @@ def _asked(record: CmmathRecord) -> Rebuilt | None:
     )
 
 
-def _answered(record: CmmathRecord) -> Answer:
-    instance, said = record.instance, field_of(record, "grades.rule.answer")
-    asked = instance.question if instance.form == "choice" else ""
-    return answer_to(record, said or None, record.score == 1, asked, instance.reference)
-
-
 GRADING = Grading(
     title="CMMaTH",
     metrics=METRICS,
@@ -456,7 +448,6 @@ GRADING = Grading(
         "responses to a problem differ)",
         "±": "sample standard deviation over rounds",
     },
-    answered=_answered,
     sentence=_sentence,
     sheets=_sheets,
     flags={

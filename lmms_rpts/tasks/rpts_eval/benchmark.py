@@ -42,5 +42,4 @@ BENCHMARK = Benchmark(
     },
     documents=f"{_HERE}.data:read_documents",
     images=f"{_HERE}.data:images_folder",
-    perturbation="lmms_rpts.tasks.perturbation:CLUES",
 )
