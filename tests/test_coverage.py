@@ -32,7 +32,7 @@ def known_tasks() -> set[str]:
     """Tasks and groups."""
     found = set()
     for each in benchmarks().values():
-        for file in each.folder.glob("*.yaml"):
+        for file in each.folder.rglob("*.yaml"):
             named = re.search(r"^(?:task|group): (\w+)$", file.read_text("utf-8"), re.MULTILINE)
             found |= {named[1]} if named else set()
     return found

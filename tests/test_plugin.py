@@ -11,7 +11,8 @@ import pytest
 
 from lmms_rpts.filters.documents import AlignedDocuments
 from tests.support.instances import write_folder
-from tests.support.lmms import Run, run, run_lmms_eval
+from tests.support.lmms import TASKS_DIR, Run, run, run_lmms_eval
+from tests.support.reform import write_reform
 from tests.support.tables import table
 
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
@@ -24,6 +25,35 @@ def test_the_command_line_lists_our_tasks(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("lmms-eval")), "--tasks", "list"]
     names = re.findall(r"^ +- (\S+)$", run(command, cwd=tmp_path).stdout, re.MULTILINE)
     assert {*names} >= OURS | {"mme"}
+
+
+def test_lmms_evals_own_list_of_tasks_shows_the_files(tmp_path: Path) -> None:
+    """``lmms-eval tasks`` does not load the plugin; the files of ReForm-Eval are plain YAML."""
+    folder = TASKS_DIR / "reform_eval" / "yaml"
+    program = str(Path(sys.executable).with_name("lmms-eval"))
+    done = run([program, "tasks", "list", "--include-path", str(folder)], cwd=tmp_path)
+    assert {"reform_vsr", "reform_gqa_likelihood", "reform_eval"} <= set(done.stdout.split())
+
+
+TASK_FILES = f"""
+import lmms_eval.models
+from lmms_eval.tasks import TaskManager
+manager = TaskManager("ERROR", include_path="own")
+found = manager.match_tasks(["reform_vsr*", "rome_g*"])
+assert found == {["reform_vsr", "reform_vsr_likelihood", "rome_geo"]!r}, found
+mine = manager.load_task_or_group(["mine"])["mine"]
+assert mine.config.generation_kwargs["temperature"] == 0.7
+assert mine.config.task == "mine" and len(mine.task_docs) > 0
+"""
+
+
+def test_patterns_and_files_that_include_ours(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    included = TASKS_DIR / "reform_eval" / "yaml" / "reform_gqa.yaml"
+    (tmp_path / "own" / "mine.yaml").write_text(
+        f"include: {included}\ntask: mine\ngeneration_kwargs: {{temperature: 0.7, until: []}}\n"
+    )
+    python(TASK_FILES, env={"REFORM_PATH": str(write_reform(tmp_path / "data"))}, cwd=tmp_path)
 
 
 def python(code: str, **how: Any) -> str:

@@ -212,7 +212,7 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
 BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
-    folder=FOLDER,
+    folder=Path(__file__).parent,
     settings=ReformSettings,
     checks=f"{_HERE}.dataset:CHECKS",
     examine=f"{_HERE}.dataset:examine",
