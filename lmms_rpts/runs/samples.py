@@ -120,14 +120,6 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
     return [each for read in responses.values() for each in read]
 
 
-def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
-    """The scored responses of one sample, from lmms-eval's memory or from a line of a file."""
-    found = entry.get("filtered_resps")
-    # lmms-eval unwraps the list of a single request when it writes the sample.
-    inner = found[0] if isinstance(found, list) and len(found) == 1 else found
-    return _read(record, {**entry, "filtered_resps": inner}, storable(task))
-
-
 def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
     """The rows of a file with their places."""
     try:

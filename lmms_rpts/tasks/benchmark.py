@@ -30,7 +30,7 @@ _OURS = (
 
 
 class BenchmarkError(SettingError):
-    """An unknown benchmark, or two with the same name; the message says which."""
+    """An unknown benchmark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,8 +59,8 @@ class Benchmark:
             task.
         images: returns the folder of a task's images on this machine, or None; no downloads.
         picture: returns the Pillow image of an instance whose record names no image, or None; its
-            arguments are the instance and the folder of ``--images``, else of ``images`` or of the
-            run's results, or None. No downloads.
+            arguments are the instance and the folder of ``--images``, else of ``images``, or None.
+            No downloads.
     """
 
     name: str
@@ -151,14 +151,6 @@ def all_filters() -> dict[str, Any]:
     """The filter classes of all benchmarks, by lmms-eval's names."""
     places = [each.filters for each in benchmarks().values()]
     return {name: resolve_name(place) for names in places for name, place in names.items()}
-
-
-def filter_class(name: str) -> Any:
-    """The class of a filter."""
-    known = {each: place for one in benchmarks().values() for each, place in one.filters.items()}
-    if name not in known:
-        raise BenchmarkError(f"Unknown filter {name!r}.{did_you_mean(name, known)}")
-    return resolve_name(known[name])
 
 
 def record_types() -> list[type[Record]]:
