@@ -33,7 +33,7 @@ LONG = [
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
     "host/any_task_refusals", "report/writing", "architecture", "judging/openai_backend",
-    "outside_benchmark", "status", "two_nodes", "site", "values",
+    "outside_benchmark", "status", "two_nodes", "site", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()

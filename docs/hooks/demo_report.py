@@ -24,22 +24,21 @@ from lmms_rpts.demo.run import MODELS, run_demo
 
 PACKAGE = Path(lmms_rpts.__file__).parent
 BUILD = PACKAGE.parent / "build" / "site"
-NAME = "report.html"
 # Rooms that only show a run: after a change there, the demo needn't be evaluated again.
 _SHOWS = ("report", "commands", "analysis", "validation", "cli.py")
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
     """Add ``demo/report.html``."""
-    file = _cached("shown", (), _show) / NAME
-    files.append(File.generated(config, f"demo/{NAME}", abs_src_path=str(file)))
+    page = _cached("shown", (), _show) / "report.html"
+    files.append(File.generated(config, "demo/report.html", abs_src_path=str(page)))
     return files
 
 
 def _show(folder: Path) -> None:
     runs = next(_cached("runs", _SHOWS, run_demo).iterdir())
     compared = [f"{model}={runs / model}" for model in MODELS]
-    app(["report", *compared, "-o", str(folder / NAME)], standalone_mode=False)
+    app(["report", *compared, "-o", str(folder / "report.html")], standalone_mode=False)
 
 
 def _cached(name: str, without: tuple[str, ...], make: Callable[[Path], None]) -> Path:

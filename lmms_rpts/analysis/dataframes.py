@@ -202,7 +202,7 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
     return columns
 
 
-def without_formulas(frame: pd.DataFrame) -> pd.DataFrame:
+def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     """A copy for CSV: texts that a spreadsheet would read as formulas start with an apostrophe."""
     clean: pd.DataFrame = frame.copy()
     for name in [name for name in frame if frame[name].dtype in (object, "string")]:
@@ -392,7 +392,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
     # Without a byte order mark, Excel assumes another encoding. All texts are in quotes: for some
     # readers, a bare carriage return ends a row.
-    without_formulas(frame).to_csv(
+    for_spreadsheets(frame).to_csv(
         path, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
     )
 

@@ -229,6 +229,7 @@ class Settings(Table):
     # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what
     # resumes it
     grades: Place | None = environment(None, "")
+    requests: Place | None = environment(None, "")
     status: Place | None = environment(None, "")
     command: str | None = environment(None, "")
     openai_url: _Url = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)

@@ -119,12 +119,19 @@ def paragraphs(docstring: str | None) -> str:
     )
 
 
-def same_command() -> str:
-    """This command with the settings that variables give it, to be run again."""
+def same_command(without: Collection[str] = (), *more: str) -> str:
+    """This command with the settings that variables give it, to be run again.
+
+    ``without``: options with a value that are left out; ``more``: words that are added.
+    """
     from lmms_rpts.base.settings import with_variables
     from lmms_rpts.tasks.benchmark import settings_tables
 
-    return with_variables(["lmms-rpts", *sys.argv[1:]], settings_tables())
+    words = list[str]()
+    for before, word in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
+        if before not in without and word.partition("=")[0] not in without:
+            words.append(word)
+    return with_variables(["lmms-rpts", *words, *more], settings_tables())
 
 
 def fail(reason: object) -> NoReturn:

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import shlex
+import shutil
 import signal
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 from types import FrameType
@@ -84,6 +86,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    requests: Annotated[
+        Path | None,
+        typer.Option(help="Write the requests without a reply, for a batch API (docs/scale.md)."),
+    ] = None,
+    replies: Annotated[
+        list[Path] | None,
+        typer.Option(exists=True, dir_okay=False, help="Score by results of --requests."),
+    ] = None,
     page: Annotated[
         Path | None,
         typer.Option("--report", help="Write a report of the scored runs, as lmms-rpts report."),
@@ -109,10 +119,13 @@ def score(
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
                 for number, (files, of, part) in enumerate(jobs)
             )
+            if requests or replies:
+                runs = _round(runs, judge, requests, replies or [])
             for part, found in runs:
                 parts = [_publish(each, output, not part) for each in found]
                 written += [str(each.results) for each in parts]
-                if why := next(filter(None, (each.stopped for each in parts)), None):
+                why = next(filter(None, (each.stopped for each in parts)), None)
+                if why and not replies:
                     kept = _what_is_kept(judge)
                     fail(f"Judging stopped: {why}. The results are incomplete. {kept}")
             include = ["--include_path", str(include_path)] if include_path else []
@@ -268,6 +281,66 @@ def _publish(written: Written, output: Path, alone: bool) -> Written:
     return kept
 
 
+def _round(
+    runs: Iterable[_Job], judge: str | None, requests: Path | None, replies: Sequence[Path]
+) -> Iterator[_Job]:
+    """The runs by the replies of batches; the command ends if requests were to be written."""
+    from lmms_rpts.base.files import draft_of
+    from lmms_rpts.judging import BACKENDS, NO_JUDGE, backend_of
+    from lmms_rpts.judging.request_files import START
+
+    settings = load_settings(judge=judge)
+    name, options = (settings.judge or NO_JUDGE).strip(), ("--requests", "--replies")
+    if backend_of(name) is not BACKENDS["openai"] or settings.cache is None:
+        fail("--requests and --replies need --judge openai:MODEL, and LMMS_RPTS_CACHE not off")
+    check_outputs([requests] if requests else [])
+    if requests and requests.is_file() and not requests.read_bytes().startswith(START):
+        fail(f"{requests} is not a file of requests: choose another name for --requests")
+    _take_replies(replies, settings.cache, name)
+    with tempfile.NamedTemporaryFile(suffix=".jsonl") as waiting:
+        with options_given(requests=waiting.name):
+            found = [(part, list(parts)) for part, parts in runs]
+        number = sum(1 for _ in waiting)
+        if requests:
+            with draft_of(requests) as draft:
+                shutil.copyfile(waiting.name, draft)
+    if number and requests:
+        typer.echo(
+            f"Written: {requests} ({number:,} requests, {requests.stat().st_size / 1e6:,.1f} MB). "
+            "Have it answered by a batch API, or by vllm run-batch -i FILE -o RESULTS.jsonl "
+            f"--model {name.partition(':')[2]}. Then:\n  "
+            + same_command(options, "--replies", "RESULTS.jsonl")
+        )
+    elif number:
+        typer.echo(f"{number:,} requests have no reply yet: the results are incomplete. Next:")
+        typer.echo(f"  {same_command(options, '--requests', 'FILE.jsonl')}")
+    elif requests:
+        requests.unlink()
+        typer.echo(f"All requests have replies. To score by them:\n  {same_command(options)}")
+    if requests and (number or not replies):
+        raise typer.Exit
+    return iter(found)
+
+
+def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
+    """Store the replies in files of results, and show what the files hold."""
+    from lmms_rpts.judging.cache import AnswerCache, CacheError
+    from lmms_rpts.judging.request_files import take_result
+
+    every = Counter[str]()
+    for path in files:
+        try:
+            with closing(AnswerCache(folder)) as cache, path.open("rb") as lines:
+                counts = Counter(take_result(line, cache, judge) for line in lines if line.strip())
+        except (OSError, CacheError) as error:
+            fail(f"Cannot take the replies in {path}: {error}")
+        every += counts
+        shown = [f"{number:,} {visible(outcome)}" for outcome, number in counts.most_common(4)]
+        typer.echo(f"{path}: {'; '.join(shown) or 'empty'}")
+    if files and not every["replies"] + every["known"]:
+        fail("There is no reply in these files: write the requests again with --requests")
+
+
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     for task in rescoring.passed_over:
         typer.echo(f"Ignored: responses to {task}")
@@ -297,8 +370,6 @@ def _evaluate(
 
 def _keep(written: Written, output: Path) -> Written:
     """Move a run's files; change the date in their names if it is taken by another run."""
-    import shutil
-
     from lmms_rpts.runs.samples import RunError
 
     stem = written.results.name.removesuffix("_results.json")

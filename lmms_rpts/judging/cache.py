@@ -30,7 +30,9 @@ CREATE TABLE IF NOT EXISTS answers (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
     request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
     reasoning_tokens INTEGER, created REAL NOT NULL)"""
-_FIND = "SELECT reply, input_tokens, output_tokens, reasoning_tokens FROM answers WHERE key = ?"
+# Replies that were cut off, which only batches store, have keys with an ending.
+_FIND = """SELECT key, reply, input_tokens, output_tokens, reasoning_tokens FROM answers
+    WHERE key IN (?1, ?1 || '.cut') ORDER BY key"""
 _STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
 
@@ -82,15 +84,24 @@ class AnswerCache:
         except sqlite3.Error as error:
             self._warn(error)
             return None
-        return Reply(row[0], None if None in row else Usage(*row[1:])) if row else None
+        if row is None:
+            return None
+        return Reply(row[1], None if None in row else Usage(*row[2:]), row[0] == key)
 
     def store(
-        self, key: str, judge: str, request: JudgeRequest, reply: str, usage: Usage | None
+        self,
+        key: str,
+        judge: str,
+        request: JudgeRequest,
+        reply: str,
+        usage: Usage | None,
+        complete: bool = True,
     ) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
         tokens = astuple(usage) if usage else (None, None, None)
         row = (
-            *(key, storable(judge), request.kind, storable(request.prompt_version)),
+            *(key + ".cut" * (not complete), storable(judge)),
+            *(request.kind, storable(request.prompt_version)),
             *(json.dumps(list(request.messages)), storable(reply), *tokens, time.time()),
         )
         self._unwritten.append(row)

@@ -29,6 +29,7 @@ from lmms_rpts.judging.types import (
     FatalJudgeError,
     Judge,
     JudgeRequest,
+    NotAskedError,
     RefusedError,
     Reply,
     TransientError,
@@ -162,24 +163,26 @@ class JudgeClient:
     async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
         if self._cache is None:
             return await self._ask_judge(request, urgency)
-        key = cache_key(self._identity, request)
-        known = self._cache.find(key)
-        if known is not None:
-            value, _ = read_reply(request, known)
-            if value is not None:
-                self._budget.found += 1
-                return Verdict(known.text, value, True, 0, known.usage)
         verdict = await self._ask_judge(request, urgency)
-        if verdict.error is None and verdict.text is not None:
+        if verdict.cached:
+            self._budget.found += 1
+        elif verdict.error is None and verdict.text is not None:
+            key = cache_key(self._identity, request)
             self._cache.store(key, self.name, request, verdict.text, verdict.usage)
         return verdict
 
     async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
-        """The judge's verdict, after retries; asked in other forms while it cannot be parsed."""
+        """The judge's verdict, after retries; asked in other forms while it cannot be parsed.
+
+        Only batches leave replies in the cache that cannot be parsed: each form has its own.
+        """
         verdict, asked, again, tries = Verdict(None), request, 0, _Tries()
         while True:
             try:
-                reply = await self._call_in_turn(asked, tries, urgency)
+                reply = self._cached(asked, tries)
+                reply = reply or await self._call_in_turn(asked, tries, urgency)
+            except NotAskedError as failure:
+                return Verdict(None, attempts=0, error=str(failure))
             except Exception as failure:  # the boundary: a failed request does not end the run
                 error = self._give_up(failure, tries)
                 if error is not None:
@@ -187,7 +190,9 @@ class JudgeClient:
                 await self._stop_signal.pause(self._pause(failure, tries))
             else:
                 value, fault = read_reply(asked, reply)
-                verdict = Verdict(reply.text, value, False, tries.calls, tries.usage, fault)
+                verdict = Verdict(
+                    reply.text, value, not tries.calls, tries.calls, tries.usage, fault
+                )
                 again += 1
                 before, asked = asked, request.asked_again(reply, again)
                 # Without sampling, an equal request would get the same reply.
@@ -196,6 +201,13 @@ class JudgeClient:
                     return verdict
                 tries.failures.clear()
             urgency += 1
+
+    def _cached(self, request: JudgeRequest, tries: _Tries) -> Reply | None:
+        if self._cache is None or tries.calls:
+            return None
+        reply = self._cache.find(cache_key(self._identity, request))
+        tries.add(reply.usage if reply else None)
+        return reply
 
     async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
         # With a budget, calls of a kind run alone until one tells the usage of the others.
@@ -226,6 +238,9 @@ class JudgeClient:
                     raise
                 self._in_vain += 1
                 raise TransientError("the judge's client cancelled the call") from failure
+            except NotAskedError:
+                booked = None  # its usage stays expected: a budget bounds what is asked in a batch
+                raise
             except TransientError as failure:
                 self._in_vain += 1
                 if failure.kind == "timed out":

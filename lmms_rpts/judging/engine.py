@@ -95,7 +95,7 @@ class JudgeEngine:
     @property
     def fatal(self) -> str | None:
         """Why requests stopped; None while they continue."""
-        return self._stop_signal.reason
+        return self._stop_signal.reason or getattr(self.judge, "waiting", None)
 
     def __enter__(self) -> JudgeEngine:
         return self

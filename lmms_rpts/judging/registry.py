@@ -92,9 +92,13 @@ class ChosenJudge:
     ) -> JudgeEngine:
         """Open an engine for the judge, as a context manager; see ``open_engine``."""
         from lmms_rpts.judging.engine import JudgeEngine
+        from lmms_rpts.judging.request_files import RequestWriter
 
+        judge = self.backend.open(self.model, settings)
+        if settings.requests and isinstance(judge, openai.OpenAIJudge):
+            judge = RequestWriter(self.name, judge, settings.requests)
         return JudgeEngine(
-            self.backend.open(self.model, settings),
+            judge,
             name=self.name,
             price=settings.unit_price,
             kept=self.backend.kept,

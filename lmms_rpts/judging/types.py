@@ -51,6 +51,10 @@ class RefusedError(Exception):
     """Raised if the judge refuses this request; retries are useless."""
 
 
+class NotAskedError(RefusedError):
+    """Raised if a request was written to a file, for a batch; a later run has its reply."""
+
+
 class FatalJudgeError(Exception):
     """Raised if no request can succeed: a wrong key, an unknown model, no credit."""
 
@@ -105,6 +109,8 @@ class JudgeRequest:
             "prompt_version": "2",
             "sample": 0,
         }
+        if self.attempt:
+            content["attempt"] = self.attempt
         if self.images:  # keys of requests without images must not change between versions
             content["images"] = [[image.name, image.digest] for image in self.images]
         return digest(content)

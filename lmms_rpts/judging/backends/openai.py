@@ -102,13 +102,22 @@ class OpenAIJudge:
         usage = usage and usage + spent
         return replace(reply, text=text, usage=usage, limit=limit)
 
+    def body(self, request: JudgeRequest) -> bytes:
+        """The body of a call of which nothing can be learned until its batch is answered.
+
+        A text, and a score that is asked for again, have room for hidden thinking.
+        """
+        thinks = request.attempt > 0 or not request_kinds()[request.kind].has_verdict
+        form = self._form if _has_form(request) else TEXT
+        return _encoded(request, self._body(request, form, thinks))
+
     async def aclose(self) -> None:
         """Close the connections."""
         await self._server.aclose()
 
-    def _body(self, request: JudgeRequest, form: int) -> dict[str, Any]:
+    def _body(self, request: JudgeRequest, form: int, thinks: bool = False) -> dict[str, Any]:
         # max_completion_tokens also limits the hidden thinking of a reasoning model.
-        thinks = self._thinks or self._tokens_field == "max_completion_tokens"
+        thinks = thinks or self._thinks or self._tokens_field == "max_completion_tokens"
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [dict(message) for message in request.messages],
@@ -312,6 +321,8 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
+    if settings.requests:  # nothing is sent
+        return None
     if not settings.openai_key and not settings.openai_url:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"

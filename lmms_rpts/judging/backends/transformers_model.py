@@ -60,7 +60,7 @@ class Chat:
         tokenizer: a tokenizer of transformers.
         processor: the processor of a model with images.
         template: a Jinja template; None: prompts are the texts of the turns, for base models.
-        untrusted: whether texts are untrusted: none becomes a control token.
+        untrusted: whether texts are untrusted, so that none becomes a control token.
 
     Raises:
         UnusableError: if the template shows no user message.

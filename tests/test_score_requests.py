@@ -1,0 +1,182 @@
+"""``lmms-rpts score --requests`` and ``--replies``: rounds of a batch equal a direct run."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from tests.support.judge_server import Body, JudgeServer, ServerReply, by_prompt
+from tests.support.lmms import run
+from tests.support.tables import table
+from tests.test_score import COMMAND, DEMO
+
+Row = dict[str, Any]
+JUDGE = ("--judge", "openai:m")
+
+
+def answer(body: Body) -> str | ServerReply:
+    """A score by the prompt; most first replies have none, or are cut off."""
+    text = str(by_prompt()(body))
+    if len(body["messages"]) > 2 or text.endswith("7"):
+        return text
+    odd = int(text[-1]) % 2
+    return ServerReply("Well, w", finish_reason="length") if odd else "I would rather not say."
+
+
+def result_of(request: Row, reply: ServerReply) -> Row:
+    """A result in the layout of OpenAI, with the fields that vLLM adds."""
+    body = json.loads(reply.payload("m"))
+    response = {"status_code": reply.status, "request_id": "r", "body": body}
+    return {"id": "x", "custom_id": request["custom_id"], "response": response, "error": None}
+
+
+class Scoring:
+    """Runs ``lmms-rpts score`` on ten responses, each way with a cache of its own."""
+
+    def __init__(self, folder: Path, server: JudgeServer) -> None:
+        self.folder, self.server = folder, server
+        lines = (DEMO / "careful.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
+        (folder / "careful.jsonl").write_text("".join(lines[:10]), encoding="utf-8")
+
+    def score(self, way: str, *arguments: str, status: int = 0, **env: str) -> str:
+        env = {
+            "OPENAI_BASE_URL": self.server.url,
+            "OPENAI_API_KEY": "sk-test-0123456789",
+            "LMMS_RPTS_EVIDENCE": "image",
+            "LMMS_RPTS_CACHE": str(self.folder / f"{way}-cache"),
+            **env,
+        }
+        command = [COMMAND, "score", "careful.jsonl", *JUDGE, *arguments, "-o", way]
+        done = run(command, env=env, cwd=self.folder)
+        assert done.returncode == status, done.stdout
+        return done.stdout
+
+    def records(self, way: str) -> dict[int, Any]:
+        """The records of the only run; not the tokens of calls, which depend on the way."""
+        (file,) = (self.folder / way).glob("*_samples_*.jsonl")
+        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+        call = re.compile(r'"call": \{[^{}]*\}, ')
+        return {row["doc_id"]: call.sub("", str(row["filtered_resps"])) for row in rows}
+
+
+@pytest.fixture(scope="module")
+def scoring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scoring]:
+    with JudgeServer(answer) as server:
+        scoring = Scoring(tmp_path_factory.mktemp("batch"), server)
+        scoring.score("direct")
+        yield scoring
+
+
+def lines_of(path: Path) -> list[Row]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_rounds_end_with_the_records_of_a_direct_run(scoring: Scoring) -> None:
+    """Results come in any order, in two files, and some fail once."""
+    calls, chance, asked = scoring.server.calls, random.Random(7), Counter[str]()
+    file = scoring.folder / "requests.jsonl"
+    for number in range(9):
+        said = scoring.score("files", "--requests", file.name, OPENAI_API_KEY="")
+        if not file.exists():
+            break
+        requests = lines_of(file)
+        assert f"requests.jsonl ({len(requests)} requests, " in said
+        assert "--replies RESULTS.jsonl" in said
+        assert "Results:" not in said
+        assert {(each["method"], each["url"]) for each in requests} == {
+            ("POST", "/v1/chat/completions")
+        }
+        results = []
+        for each in requests:
+            reply = answer(each["body"])
+            reply = reply if isinstance(reply, ServerReply) else ServerReply(reply)
+            if not asked[each["custom_id"]] and not chance.randrange(4):
+                reply = ServerReply("out of memory", status=500)
+            results.append(result_of(each, reply))
+            asked[each["custom_id"]] += reply.status == 200
+        results += [{"custom_id": "other", "response": None, "error": {"message": "expired"}}]
+        chance.shuffle(results)
+        for name, part in (("a", results[::2]), ("b", results[1::2])):
+            text = "".join(json.dumps(each) + "\n" for each in part)
+            (scoring.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
+        said = scoring.score("files", "--replies", "b.jsonl", "--replies", "a.jsonl")
+        assert "1 no results" in said
+        assert number or "failed: out of memory" in said
+        assert ("have no reply yet" in said) == ("--requests FILE.jsonl" in said)
+    assert 2 <= number < 9
+    assert "All requests have replies" in said
+    assert scoring.records("files") == scoring.records("direct")
+    assert {*asked.values()} == {1}, "a request that was answered is written no more"
+    assert scoring.server.calls == calls, "nothing was sent"
+    assert sum(asked.values()) == calls, "what is asked is what a direct run asks"
+
+
+def test_requests_hold_what_a_direct_run_sends(scoring: Scoring) -> None:
+    """A text may have more tokens: a batch learns late that a judge thinks before it answers."""
+    scoring.score("bodies", "--requests", "bodies.jsonl")
+    bodies = [each["body"] for each in lines_of(scoring.folder / "bodies.jsonl")]
+    scores = [each for each in bodies if "response_format" in each]
+    sent = [json.dumps(each, sort_keys=True) for each in scoring.server.requests]
+    assert {json.dumps(each, sort_keys=True) for each in scores} <= {*sent}
+    assert any("data:image/jpeg;base64," in json.dumps(each) for each in scores)
+
+
+Change = Callable[[Row], Any]
+
+
+@table(
+    "change, outcome",
+    (lambda row: row, "1 replies"),
+    (lambda row: {**row, "response": {**row["response"], "body": None}}, "1 failed: "),
+    (lambda row: {**row, "response": None, "error": {"message": "expired"}}, "1 failed: expired"),
+    (lambda row: {**row, "response": None, "error": None}, "1 failed: "),
+    (lambda row: {**row, "response": {"status_code": 200, "body": {}}}, "1 failed: "),
+    (lambda row: {**row, "body": {}}, "1 no results"),
+    (lambda row: {**row, "custom_id": 7}, "1 no results"),
+    (lambda row: [row], "1 no results"),
+    (lambda row: "[" * 100_000, "1 no results"),
+)
+def test_lines_of_results(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, change: Change, outcome: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    row = change(result_of({"custom_id": "0" * 64}, ServerReply("Score: 1")))
+    text = row if isinstance(row, str) else json.dumps(row)
+    (tmp_path / "r.jsonl").write_text(f"{text}\n\n", encoding="utf-8")
+    (tmp_path / "s.jsonl").write_text("{}", encoding="utf-8")
+    env = {"LMMS_RPTS_CACHE": str(tmp_path)}
+    command = ["score", "s.jsonl", *JUDGE, "--replies", "r.jsonl", "--replies", "r.jsonl"]
+    done = CliRunner().invoke(app, command, env=env)
+    said = f"{done.output}{done.exception}"
+    assert f"r.jsonl: {outcome}" in said
+    assert ("1 known" in said) == (outcome == "1 replies")
+    assert done.exit_code == 1
+
+
+@table(
+    "arguments, cache, message",
+    ("--judge lexical --requests r.jsonl", "c", "need --judge openai:MODEL"),
+    ("--judge openai:m --requests .", "c", "Is a directory"),
+    ("--judge openai:m --requests answers.jsonl", "c", "not a file of requests"),
+    ("--judge openai:m --requests r.jsonl", "off", "LMMS_RPTS_CACHE not off"),
+    ("--judge openai:m --requests answers.jsonl/r.jsonl", "c", "Cannot write"),
+)
+def test_a_round_that_cannot_be_written_is_refused_before_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: str, cache: str, message: str
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "answers.jsonl").write_text("{}\n", encoding="utf-8")
+    command = ["score", str(DEMO / "careful.jsonl"), *arguments.split()]
+    done = CliRunner().invoke(app, command, env={"LMMS_RPTS_CACHE": cache})
+    assert done.exit_code == 1
+    assert message in f"{done.output}{done.exception}"
+    assert (tmp_path / "answers.jsonl").read_text(encoding="utf-8") == "{}\n"
