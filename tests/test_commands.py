@@ -123,13 +123,7 @@ def test_a_file_of_settings_is_named_before_or_after_the_command(
     )
 
 
-@table(
-    "arguments",
-    ["sweep", "no-run"],
-    ["summarize", "no-run"],
-    ["tree", "no-run", "--id", "0"],
-    ["init", "no_task"],
-)
+@table("arguments", ["sweep", "no-run"], ["summarize", "no-run"], ["init", "no_task"])
 def test_a_misspelt_setting_is_refused(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
