@@ -324,6 +324,7 @@ def _round(
 
 def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
     """Store the replies in files of results, and show what the files hold."""
+    from lmms_rpts.base.escaping import visible
     from lmms_rpts.judging.cache import AnswerCache, CacheError
     from lmms_rpts.judging.request_files import take_result
 
