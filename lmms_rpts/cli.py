@@ -18,16 +18,12 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.init import init
-from lmms_rpts.commands.instability import instability
 from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
-from lmms_rpts.commands.shards import shards
 from lmms_rpts.commands.summarize import summarize
 from lmms_rpts.commands.sweep import sweep
-from lmms_rpts.commands.tree import tree
 from lmms_rpts.commands.validate import validate
-from lmms_rpts.commands.view import view
 
 app = typer.Typer(
     help="Did the model reason its way to the answer, or just land on it? "
@@ -39,8 +35,8 @@ app = typer.Typer(
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 
 for panel, commands in {
-    _PREPARE: (init, doctor, estimate, shards),
-    _LOOK: (view, report, tree, summarize, compare, instability, sweep, export),
+    _PREPARE: (init, doctor, estimate),
+    _LOOK: (report, summarize, compare, sweep, export),
     _JUDGE: (score, validate, rate, agreement),
 }.items():
     for command in commands:

@@ -138,23 +138,13 @@ def _simple_evaluate(original: Callable[..., Any], *args: Any, **kwargs: Any) ->
         manager = TaskManager(call.arguments.get("verbosity") or "INFO", model_name=model)
         call.arguments["task_manager"] = manager
     try:
-        from lmms_rpts.host import expanding
         from lmms_rpts.host.own_files import requested_tasks
         from lmms_rpts.host.own_tasks import check_own_tasks
     except ImportError:  # an error of the plugin must not break lmms-eval
         return original(**call.arguments)
     names = requested_tasks(manager, call.arguments)
-    expanding.generation_kwargs.clear()
-    expanding.generation_kwargs.update(_kwargs_of(call.arguments.get("gen_kwargs")))
     check_own_tasks(manager, names)
     return with_places(original(**call.arguments))
-
-
-def _kwargs_of(given: Any) -> dict[str, Any]:
-    """The value of --gen_kwargs, which lmms-eval parses later."""
-    from lmms_eval.utils import simple_parse_args_string
-
-    return dict(given if isinstance(given, dict) else simple_parse_args_string(given or "") or {})
 
 
 def _evaluate(original: Callable[..., Any], lm: Any, task_dict: Any, *args: Any, **kw: Any) -> Any:
@@ -308,11 +298,6 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
         _check_filters_documents(task)
         raise
     _check_filters_documents(task)
-    filters = [each for ensemble in task._filters for each in ensemble.filters]
-    if any(_is_ours(each, "RptsFilter") for each in filters):
-        from lmms_rpts.host.expanding import expand_task
-
-        expand_task(task, filters)
 
 
 def _check_filters_documents(task: Any) -> None:
@@ -358,11 +343,8 @@ def _process_results(
 ) -> Any:
     hooks = sys.modules.get("lmms_rpts.host.any_task")
     if hooks is None or not hooks.in_our_pipeline():
-        found = original(task, doc, *args, **kw)
-    else:
-        found = _host_of_task(task).process_results(doc, *args)
-    draws = getattr(task, "_lmms_rpts_draws", None)
-    return found if draws is None else draws.complete(doc, *args, found)
+        return original(task, doc, *args, **kw)
+    return _host_of_task(task).process_results(doc, *args)
 
 
 def _host_of_task(task: Any) -> Any:

@@ -5,17 +5,14 @@ from __future__ import annotations
 import csv
 import json
 from pathlib import Path
-from typing import Any
 
 import pandas as pd
 import pytest
-import yaml
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.dataframes import (
-    DRAW_TYPES,
     STEP_TYPES,
     ExportError,
     read_frame,
@@ -23,15 +20,10 @@ from lmms_rpts.analysis.dataframes import (
     typed,
     write_frame,
 )
-from lmms_rpts.analysis.export import TRL_TYPES
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.instances import make_doc
-from tests.support.perturbed_runs import draws, write_rpts_run
-from tests.support.rome_runs import make_rome_record, write_rome_run
-from tests.support.runs import STEPS, make_record, scoring_with, write_run
+from tests.support.runs import make_record, write_run
 from tests.support.tables import table
-from tests.support.validity import JUDGE, write_validity
 
 FORMATS = [".parquet", ".jsonl", ".csv"]
 HOSTILE = [
@@ -50,6 +42,19 @@ EDGES = ["", "=", "'", "''", "-", "\0", "\r", "\n", '"', ","]
 
 def export(*arguments: object) -> Result:
     return CliRunner().invoke(app, ["export", *map(str, arguments)])
+
+
+def test_the_schema_describes_records() -> None:
+    """Each field of a written record is in the schema of its kind."""
+    schema = json.loads(export("--schema").stdout)
+    fields = {
+        each["properties"]["schema"]["const"]: each["properties"].keys()
+        for each in schema["$defs"].values()
+        if "schema" in each.get("properties", {})
+    }
+    assert fields.keys() == {f"lmms_rpts.{name}" for name in ("rpts", "rome", "cmmath", "reform")}
+    assert make_record([1.0, 0.5]).keys() <= fields["lmms_rpts.rpts"]
+    assert export().exit_code == 1
 
 
 def row(**cells: object) -> dict[str, object]:
@@ -193,144 +198,4 @@ def test_a_file_of_others_is_no_export(tmp_path: Path, suffix: str, content: str
 def test_the_columns_are_documented() -> None:
     text = (Path(__file__).parents[1] / "docs" / "export.md").read_text(encoding="utf-8")
     table = [line.split("|")[1].strip() for line in text.splitlines() if line.startswith("| `")]
-    assert table == [f"`{name}`" for name in (*STEP_TYPES, *TRL_TYPES)]
-
-
-# --- training data, and folders for load_dataset -------------------------------------------------
-
-THREE = (*STEPS, "Conclusion1 -> Come back tomorrow.")
-
-
-def load(folder: Path) -> Any:
-    from datasets import load_dataset
-
-    return load_dataset(str(folder), split="train", cache_dir=str(folder.parent / "cache"))
-
-
-def rows_of(folder: Path) -> Path:
-    (found,) = folder.glob("data/*")
-    return found
-
-
-@pytest.fixture
-def judged(tmp_path: Path) -> Path:
-    """Three steps, of which one has no score; nothing but failures; two steps; no step."""
-    responses = {
-        0: make_record([0.5, None, 0.49], steps=THREE),
-        1: make_record([None, None]),
-        2: [make_record([1.0, 0.0]), make_record([], steps=(), answer=None)],
-    }
-    return write_run(tmp_path / "run", responses, task="rpts_eval_en")
-
-
-def test_judged_steps_train_a_process_reward_model(judged: Path, tmp_path: Path) -> None:
-    out, validity = tmp_path / "prm", write_validity(tmp_path / "validity.json")
-    options = ("--format", "trl", "--validity", validity)
-    done = export(judged, *options, "-o", out)
-    assert done.output == (
-        f"4 labelled steps of 4 responses (3 without a score left out) written to {out} "
-        f"({rows_of(out).stat().st_size / 1e3:,.1f} kB)\n"
-    )
-    found = load(out)
-    assert (found.column_names, len(found)) == (list(TRL_TYPES), 2)
-    kinds = {"completions": "string", "labels": "bool", "scores": "float64", "steps": "int64"}
-    for name, kind in kinds.items():
-        assert found.features[name].feature.dtype.removeprefix("large_") == kind
-    first, second = found
-    assert first["labels"] == [True, False]
-    assert first["steps"] == [0, 2], "the others keep their numbers"
-    assert first["completions"] == [
-        "Image0 -> Conclusion0: The clock shows nine.",
-        "Conclusion1 -> Conclusion2: Come back tomorrow.",
-    ]
-    assert (second["scores"], second["labels"], second["repeat"]) == ([1.0, 0.0], [True, False], 0)
-    doc = make_doc()
-    assert first["prompt"].splitlines() == [
-        f"Context: {doc['context']}",
-        *(f"Image {at}: {name}" for at, name in enumerate(doc["visual_clue"])),
-        *(f"Text {at}: {text}" for at, text in enumerate(doc["textual_clue"])),
-        f"Statement: {doc['statement']}",
-    ]
-    card = (out / "README.md").read_text("utf-8")
-    front, *_ = yaml.safe_load_all(card.split("---\n\n")[0])
-    assert (front["license"], front["language"]) == ("cc-by-4.0", ["en"])
-    for row in (
-        "| steps left out: no score | 3 |",
-        "| steps labelled wrong | 2 |",
-        "| a step is right from this score on | 0.5 |",
-        f"| judge | {JUDGE} |",
-        "| prompt\\_version | 1 |",
-        "| rpts\\_eval\\_en | RPTS-Eval | cc-by-4.0 |",
-    ):
-        assert row in card
-
-    # Once more, with another threshold; and as files.
-    assert export(judged, *options, "--threshold", 0.4, "-o", out).exit_code == 0
-    assert load(out)[0]["labels"] == [True, True]
-    for suffix in (".parquet", ".jsonl"):
-        assert export(judged, *options, "-o", tmp_path / f"x{suffix}").exit_code == 0
-    rows = [json.loads(line) for line in (tmp_path / "x.jsonl").read_text("utf-8").splitlines()]
-    assert rows == list(found)
-    assert (
-        pd.read_parquet(tmp_path / "x.parquet")["labels"].map(list).tolist() == [[True, False]] * 2
-    )
-
-
-def test_the_card_says_how_well_the_judge_judges(tmp_path: Path) -> None:
-    scoring = scoring_with(judge=JUDGE, prompt_version="1", comparable=True)
-    hostile = "[x](http://y) | `b` <script>\n---\nlicense: mit"
-    run = write_run(tmp_path / "run", {0: make_record([1.0, 1.0], scoring=scoring)}, task="mine")
-    out = tmp_path / "out"
-    validity = write_validity(tmp_path / "validity.json")
-    assert export(f"{hostile}={run}", "-o", out, "--validity", validity).exit_code == 0
-    card = (out / "README.md").read_text("utf-8")
-    assert f"{JUDGE} on " in card.replace("\\", "")
-    assert "AUC" in card
-    assert "| mine | data of the task |  |" in card
-    assert yaml.safe_load(card.split("---")[1])["license"] == "other"
-    assert "<script>" not in card
-    assert "[x](" not in card
-    assert load(out).column_names == list(STEP_TYPES)
-
-
-def test_responses_of_any_benchmark_as_a_folder(tmp_path: Path) -> None:
-    run = write_rome_run(tmp_path / "rome", {"geo": [make_rome_record()]})
-    assert export(*run, "--responses", "-o", tmp_path / "out").exit_code == 0
-    (row,) = load(tmp_path / "out")
-    assert row["task"] == "rome_geo"
-    assert "| rome\\_geo | ROME |  |" in (tmp_path / "out" / "README.md").read_text("utf-8")
-
-
-def test_what_is_no_training_data(judged: Path, tmp_path: Path) -> None:
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine" / "thesis.txt").write_text("")
-    unscored = write_run(tmp_path / "bare", {0: make_record([None, None])})
-    for arguments, said in (
-        ((judged, "-o", tmp_path / "x.csv"), "CSV holds no lists"),
-        ((judged, "--responses", "-o", tmp_path / "x"), "leave out --responses"),
-        ((unscored, "-o", tmp_path / "x"), "No step of these runs has a score"),
-        ((judged, "-o", tmp_path / "mine"), "is not an export: choose a new folder"),
-        ((judged, "-o", tmp_path / "mine" / "thesis.txt" / "x"), "Cannot write to"),
-    ):
-        failed = export(*arguments, "--format", "trl")
-        assert (failed.exit_code, said in failed.output) == (1, True), failed.output
-        assert len(failed.output.splitlines()) == 1
-    assert not (tmp_path / "x").exists()
-    assert [each.name for each in (tmp_path / "mine").iterdir()] == ["thesis.txt"]
-
-
-@pytest.mark.parametrize("suffix", FORMATS)
-def test_draws_of_expanded_tasks_have_columns(tmp_path: Path, suffix: str) -> None:
-    design = draws(2, wording=2, clues=2, negated=2)
-    write_rpts_run(tmp_path / "run", "wording", design, samples=2)
-    path = tmp_path / f"out{suffix}"
-    assert export(tmp_path / "run", "--responses", "-o", path).exit_code == 0
-    frame = read_frame(path)
-    assert [*frame][-len(DRAW_TYPES) :] == [*DRAW_TYPES]
-    wordings = frame.groupby(["sample", "wording"])["accuracy"].mean()
-    assert wordings.tolist() == [1, 0, 1, 0]
-    assert frame["clues"].fillna("").tolist() == ["", "", "1 0", "1 0"] * 4
-    assert frame["negated"].tolist() == [False, True] * 8
-    steps = export(tmp_path / "run", "-o", path)
-    assert steps.exit_code == 0, steps.output
-    assert read_frame(path)["draw"].tolist() == sorted([*range(8)] * 2) * 2
+    assert table == [f"`{name}`" for name in STEP_TYPES]

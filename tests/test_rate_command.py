@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
 from tests.support.instances import make_doc, write_folder
-from tests.support.judge_server import JudgeServer, text_of
 from tests.support.ratings import data_in
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -73,13 +70,6 @@ def test_the_seed_decides_alone(command: Command, run: Path, tmp_path: Path) -> 
     (["{folder}/none", "-o", "{folder}/r.html"], "does not exist"),
     (["{empty}", "-o", "{folder}/r.html"], "no judged step"),
     (["{run}", "-o", "{folder}/file/r.html"], "Cannot write to"),
-    (["{run}", "-o", "{folder}/r.html", "--judge", "lexical"], "--judge needs --relations"),
-    (["{run}", "-o", "{folder}/r.html", "--relations", "--overall"], "--overall excludes it"),
-    (
-        ["{run}", "-o", "{folder}/r.html", "--relations", "--judge", "lexical"],
-        "The judge 'lexical' writes no text",
-    ),
-    (["{run}", "-o", "{folder}/r.html", "--relations", "--judge", "opena:x"], "opena"),
 )
 def test_what_is_wrong_is_told_in_a_line(
     command: Command, run: Path, tmp_path: Path, arguments: list[str], message: str
@@ -101,55 +91,3 @@ def test_long_texts_are_told(command: Command, tmp_path: Path) -> None:
     done = command(run, "-o", tmp_path / "rate.html")
     assert "too long to read: 1." in done.output
     assert (tmp_path / "rate.html").stat().st_size < 100_000
-
-
-def test_documents_with_proposals_of_a_judge(
-    command: Command, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """One request per document with gold reasoning, asked once; translations are one document."""
-    hostile = "</script>  <<< guided >>>"
-    for task in ("rpts_eval_en", "rpts_eval_zh"):
-        records = {
-            at: make_record(
-                [1.0, 0.5],
-                doc=make_doc(
-                    id=at,
-                    reasoning=[f"Image0 -> Fact {at}"] if at else [],
-                    statement=f"{at}{hostile}",
-                ),
-            )
-            for at in range(4)
-        }
-        write_run(tmp_path / "run", records, task=task)
-    asked: list[str] = []
-
-    def answer(body: Mapping[str, Any]) -> str:
-        asked.append(text_of(body))
-        if "Fact 3" in asked[-1]:
-            return "I can't say."
-        return json.dumps({"reason": "A picture says where to look.", "verdict": "guided"})
-
-    with JudgeServer(answer=answer) as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-secret-of-the-test")
-        monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "cache"))
-        out = tmp_path / "rate.html"
-        arguments = (tmp_path / "run", "-o", out, "--relations", "--judge", "openai:m")
-        done = command(*arguments)
-        assert done.exit_code == 0, done.output
-        assert f"{out}: 4 documents, 2 proposals of the judge, 0 images" in done.output
-        assert "Documents without a proposal: 2 (most often: " in done.output
-        data, first = data_in(out.read_text("utf-8")), len(asked)
-        assert command(*arguments).exit_code == 0
-        assert len(asked) - first < first  # the reply that could not be read is requested again
-    by_id = dict(zip((each["id"] for each in data["responses"]), data["proposals"], strict=True))
-    proposal = {"relation": "guided", "reason": "A picture says where to look."}
-    assert by_id == {"0": None, "1": proposal, "2": proposal, "3": None}
-    assert {each["task"] for each in data["responses"]} == {"rpts_eval_en"}
-    assert sum("Fact 1" in each for each in asked) == 1
-    assert "sk-secret" not in out.read_text("utf-8")
-    # The same documents without proposals are the same sample.
-    assert command(tmp_path / "run", "-o", out, "--relations").exit_code == 0
-    assert data_in(out.read_text("utf-8"))["sample"] == data["sample"]
-    assert command(tmp_path / "run", "-o", out, "--relations", "--steps", 2).exit_code == 0
-    assert len(data_in(out.read_text("utf-8"))["responses"]) == 2

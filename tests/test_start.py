@@ -33,14 +33,12 @@ _PROGRAM = (
     (["summarize", "RUN"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
     (["compare", "RUN", "OTHER"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
     (["sweep", "RUN"], (*HEAVY, *FRAMES, *PAGES, *GRADERS, "numpy")),
-    (["tree", "RUN", "--id", "0", "-o", "FOLDER/tree.svg"], (*HEAVY, *FRAMES, "PIL", *GRADERS)),
     # Pandas itself imports pyarrow where it is installed.
     (["export", "RUN", "-o", "FOLDER/steps.jsonl"], (*HEAVY[:-1], "scipy", *PAGES, *GRADERS)),
     (["report", "RUN", "-o", "FOLDER/report.html"], (*HEAVY, "pandas")),
     (["rate", "RUN", "-o", "FOLDER/sheet.html"], (*HEAVY, "scipy")),
     (["agreement", "RUN", "OTHER"], (*HEAVY, "pandas", *PAGES, *GRADERS)),
     (["summarize", "GRADED"], (*HEAVY, "pandas", *PAGES)),
-    (["cache", "info", "--folder", "FOLDER"], (*HEAVY, *FRAMES, "numpy", *PAGES, *RECORDS)),
     parts=2,
 )
 def test_what_is_imported(

@@ -34,7 +34,7 @@ from tests.support.judge_server import (
     sent_image,
     text_of,
 )
-from tests.support.labelled_rows import knowing, make_row, make_rows, share_of, write_rows
+from tests.support.labelled_rows import knowing, make_rows, share_of, write_rows
 from tests.support.tables import table
 
 Command = Callable[..., Result]
@@ -193,16 +193,14 @@ def test_how_many_chains_are_drawn(
 def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_path: Path) -> None:
     outputs = [tmp_path / f"v.{kind}" for kind in ("json", "md", "csv")]
     chosen = [part for path in outputs for part in ("-o", path)]
-    done = command("--judge", "lexical", *chosen, "-o", tmp_path / "v.html")
+    done = command("--judge", "lexical", *chosen)
     assert done.exit_code == 0, done.output
     found = figures(tmp_path / "v.json")
-    assert (found.premises, found.blind) == ("given", False)
+    assert not found.blind
     assert 0 < found.n_wrong < found.n_steps
     for shown in (done.output, *(path.read_text() for path in outputs[:2])):
         assert "built-in" in shown
     assert {line.split(",")[0] for line in outputs[2].read_text().splitlines()[1:]} == {"built-in"}
-    page = (tmp_path / "v.html").read_text()
-    assert "<dt>Layout</dt><dd>built-in</dd>" in page
 
 
 @table(
@@ -212,12 +210,7 @@ def test_without_data_the_steps_of_the_package_are_used(command: Command, tmp_pa
     (["--judge", "none"], 1, "judges nothing"),
     (["--judge", "lexicl"], 1, "Did you mean lexical"),
     (["-o", "v.xlsx"], 1, ".json, .md, .csv"),
-    (["-o", "v.pdf"], 1, ".html"),
     (["--limit", "-1"], 2, "limit"),
-    (["--premises", "some"], 2, "premises"),
-    (["--compare", "a.json", "b.json"], 1, "Cannot read a.json"),
-    (["--compare", "a.json", "b.json", "--list"], 1, "cannot be combined with --list"),
-    (["--compare", "a.json", "b.json", "-o", "v.html"], 1, "use a file name that ends in"),
     # Help showed these ranges up to 9223372036854775807.
     (["--seed", str(2**32)], 2, "4294967295"),
     (["--limit", "1000001"], 2, "1000000"),
@@ -258,11 +251,6 @@ def test_what_was_read_is_not_overwritten(command: Command, data: Path, tmp_path
         assert done.exit_code == 1, done.output
         assert "one of the input files" in done.output
     assert data.read_bytes() == before
-    out = tmp_path / "v.json"
-    assert command("--judge", "lexical", "--data", data, "-o", out).exit_code == 0
-    done = command("--compare", out, out, "-o", out)
-    assert done.exit_code == 1
-    assert read_validity_file(out).validity.judge == "lexical"
 
 
 def test_a_judge_is_needed(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -323,37 +311,6 @@ def test_ctrl_c_says_what_is_kept(
     assert said in done.output
 
 
-def test_two_judges_are_compared_on_the_same_steps(
-    command: Command, served: Callable[[Answer], JudgeServer], data: Path, tmp_path: Path
-) -> None:
-    served(knowing(float))
-    good, words, out = (tmp_path / name for name in ("good.json", "words.json", "diff.json"))
-    assert command("--judge", "openai:m", "--data", f"x={data}", "-o", good).exit_code == 0
-    assert command("--judge", "lexical", "--data", f"x={data}", "-o", words).exit_code == 0
-    done = command("--compare", words, good, "-o", out, "-o", tmp_path / "diff.md")
-    assert done.exit_code == 0, done.output
-    (auc,) = [
-        each for each in json.loads(out.read_text())["differences"] if each["metric"] == "auc"
-    ]
-    first = values(figures(words))["auc"]
-    assert first is not None
-    assert auc["difference"] == pytest.approx(1 - first)
-    assert auc["low"] > 0
-    other = write_rows(tmp_path / "other.json", [make_row(500 + at) for at in range(9)])
-    assert command("--judge", "lexical", "--data", f"x={other}", "-o", words).exit_code == 0
-    done = command("--compare", words, good)
-    assert done.exit_code == 1
-    assert "no labelled chain in common" in done.output
-
-
-def test_the_list_names_every_set_and_what_was_found(command: Command, data: Path) -> None:
-    done = command("--list", "--data", f"mine={data}")
-    assert done.exit_code == 0
-    for words in ("processbench: ", "Licence: ", "git clone", "Found as mine: 60 chains"):
-        assert words in done.output
-    assert "Found" not in command("--list").output
-
-
 # --- images
 
 DRAWN = {
@@ -398,7 +355,6 @@ def sent_drawings() -> dict[str, SentImage]:
     }
 
 
-SHOWN = ("shown", "hidden")
 MISREAD = "15% of the pupils ride a bike."
 
 
@@ -406,191 +362,66 @@ def by_drawing(image: SentImage, step: str) -> bool:
     return DRAWN[drawing(image), step] and step != MISREAD
 
 
-def test_drawings_show_what_seeing_is_worth(
+def test_a_judge_with_vision_is_asked_about_our_drawings_too(
     command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
-    server = served(seeing(by_drawing))
-    tokens = [
-        int(re.findall(r"([\d,]+) input tokens", command(*each).output)[0].replace(",", ""))
-        for each in (("--images", way, "--judge", "openai:m", "--dry-run") for way in SHOWN)
-    ]
-    assert tokens[0] > 1.5 * tokens[1], "images cost tokens"
-    assert server.calls == 0
-    outputs = [tmp_path / f"v.{kind}" for kind in ("json", "html", "csv", "md")]
-    chosen = [part for path in outputs for part in ("-o", path)]
-    done = command("--judge", "openai:m", "--images", "both", *chosen)
+    server, out = served(seeing(by_drawing)), tmp_path / "v.json"
+    done = command("--judge", "openai:m", "-o", out)
     assert done.exit_code == 0, done.output
-    seen, blind = read_validity_file(outputs[0]).validity.sets
-    assert [(each.name, each.blind, each.seen) for each in (seen, blind)] == [
+    texts, drawings = read_validity_file(out).validity.sets
+    assert [(each.name, each.blind, each.seen) for each in (texts, drawings)] == [
+        ("built-in", False, 0),
         ("drawings", False, 20),
-        ("drawings", True, 0),
     ]
-    first, second = values(seen)["auc"], values(blind)["auc"]
-    assert first == pytest.approx(1 - 0.5 / 48)  # one of 48 sound steps ties with the wrong ones
-    assert second is not None
-    assert 0.3 < second < 0.7
-    gain = seen.gain["auc"]
-    assert gain.value == pytest.approx(first - second)
-    assert gain.low is not None
-    assert gain.high is not None
-    assert 0.1 < gain.low < gain.value < gain.high
-    assert not blind.gain
-    assert sum(bool(images_of(body)) for body in server.requests) == seen.n_steps == 63
-    assert server.calls == 2 * seen.n_steps
-    # The baseline by word overlap sees no images: it is the same in both.
-    assert seen.baselines["lexical"] == blind.baselines["lexical"]
-    for shown in (done.output, outputs[3].read_text()):
-        assert "the same judge with and without the images" in shown
-        assert f"AUC differs by {gain.value:+.3f}: seeing helps" in shown
-    assert "With and without the images" in outputs[1].read_text()
-    assert f"drawings,auc,{gain.value}," in outputs[2].read_text()
-    assert command("--compare", outputs[0], outputs[0]).output.count("AUC differs by +0.000") == 2
-
-
-def test_a_judge_that_ignores_the_images_gains_nothing(
-    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
-) -> None:
-    served(lambda body: f"Score: {share_of(asked_step(body)):.2f}")
-    done = command("--judge", "openai:m", "--images", "both", "-o", tmp_path / "v.json")
-    assert done.exit_code == 0, done.output
-    assert "AUC differs by +0.000: no clear effect of seeing" in done.output
+    assert sum(bool(images_of(body)) for body in server.requests) == drawings.n_steps == 63
+    # One of 48 sound steps ties with the wrong ones.
+    assert values(drawings)["auc"] == pytest.approx(1 - 0.5 / 48)
 
 
 RED, BLUE = "The picture is red.", "The picture is blue."
-VISUAL = {
-    "visualprocessbench": (
-        "test.jsonl",
-        "images",
-        lambda at, step, sound: {
-            "image": f"images/{at}.png",
-            "question": f"What colour is picture {at}?",
-            "response": {"steps": [step], "process_correctness": [1 if sound else -1]},
-        },
-    ),
-    "vlrmbench": (
-        "benchmark_data/step_correctness.jsonl",
-        "meta_data/Image",
-        lambda at, step, sound: {
-            "id": at,
-            "image": [f"{at}.png"],
-            "question": f"What colour is picture {at}?",
-            "reasoning_error": f"STEP1: {step}",
-            "task_gt": [int(not sound)],
-            "category": "step_correctness",
-        },
-    ),
-    "projudgebench": (
-        "test.jsonl",
-        "",
-        lambda at, step, sound: {
-            "question": f"What colour is picture {at}?",
-            "image_paths": {"image_1": f"{at}.png", "image_2": None},
-            "student_solution": step,
-            "process_evaluation": [[step, str(int(sound)), "", ""]],
-        },
-    ),
-    "mpbench": (
-        "step_correctness.json",
-        "image",
-        lambda at, step, sound: {
-            "question": f"What colour is picture {at}?",
-            "image": f"{at}.png",
-            "steps": [step],
-            "error_steps": [] if sound else [1],
-        },
-    ),
-    "mpbench_answers": (
-        "answer_aggregation.json",
-        "image",
-        lambda at, step, sound: {
-            "question": f"What colour is picture {at}?",
-            "image": f"{at}.png",
-            "solutions": [RED, BLUE],
-            "correct": [at % 2 == 0, at % 2 == 1],
-        },
-    ),
-    "mpbench_search": (
-        "reasoning_process_search.json",
-        "image",
-        lambda at, step, sound: {
-            "question": f"What colour is picture {at}?",
-            "image": f"{at}.png",
-            "steps": ["I look at the picture."],
-            "candidates": [RED, BLUE],
-            "correct": [at % 2 == 0, at % 2 == 1],
-        },
-    ),
-}
-"""File, folder of the images and a row, as the publishers of each set with images have them."""
 
 
-@table("name", *VISUAL)
-def test_images_are_found_where_the_publishers_put_them(
-    name: str, command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
+def test_images_are_found_beside_the_rows(
+    command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
-    file, folder, row = VISUAL[name]
-    data, pictures = tmp_path / file, tmp_path / folder
-    for place in (data.parent, pictures):
-        place.mkdir(parents=True, exist_ok=True)
-    rows = []
+    data, rows = tmp_path / "test.jsonl", []
+    (tmp_path / "images").mkdir()
     for at in range(13):
         colour, step = ("red", "blue")[at % 2], (RED, BLUE)[at // 2 % 2]
-        rows.append(row(at, step, colour in step))
+        marks = {"steps": [step], "process_correctness": [1 if colour in step else -1]}
+        asked = f"What colour is picture {at}?"
+        rows.append({"image": f"{at}.png", "question": asked, "response": marks})
         if at < 12:  # the last one is missing
-            Image.new("RGB", (64, 48), colour).save(pictures / f"{at}.png")
+            Image.new("RGB", (64, 48), colour).save(tmp_path / "images" / f"{at}.png")
     data.write_text("\n".join(map(json.dumps, rows)))
     server = served(
         seeing(lambda image, step: ("red" in step) is (image.colour[0] > image.colour[2]))
     )
     out = tmp_path / "v.json"
-    listed = command("--list", "--data", data)
-    assert "images of 12 of 13 chains" in listed.output
     done = command("--judge", "openai:m", "--data", data, "-o", out)
     assert done.exit_code == 0, done.output
     found = figures(out)
-    assert (found.layout, found.n_chains, found.seen, found.blind) == (name, 12, 12, False)
+    assert (found.layout, found.n_chains, found.seen) == ("visualprocessbench", 12, 12)
     assert found.left_out == {"an image is missing": 1}
     assert values(found)["auc"] == 1
-    steps = len(each) if (each := rows[0].get("correct")) else 1
-    shown = [each.name for body in server.requests for each in images_of(body)]
-    assert shown == ["Image 0:"] * 12 * steps
-    assert {each: of.value for each, of in found.own_metrics.items() if each == "best of N"} == (
-        {"best of N": 1} if steps == 2 else {}
-    )
-    for arguments in (["--images", "hidden"], ["--judge", "lexical"]):
-        done = command("--judge", "openai:m", "--data", data, *arguments, "-o", out)
-        assert done.exit_code == 0, done.output
-        found = figures(out)
-        assert (found.blind, found.seen, found.n_chains, found.left_out) == (True, 0, 13, {})
-        assert "without their images" in done.output
-    assert server.calls == (12 + 13) * steps
+    assert len(server.requests) == 12
+    done = command("--judge", "lexical", "--data", data, "-o", out)
+    assert done.exit_code == 0, done.output
+    found = figures(out)
+    assert (found.blind, found.seen, found.n_chains, found.left_out) == (True, 0, 13, {})
+    assert "without their images" in done.output
 
 
-def test_images_that_cannot_be_shown_are_an_error_only_if_they_were_asked_for(
+def test_images_outside_of_the_folder_are_not_shown(
     command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
-    server = served(constant("Score: 1"))
-    row = VISUAL["visualprocessbench"][2]
+    served(constant("Score: 1"))
     (tmp_path / "secret.png").write_bytes(b"no")
-    rows = [row(at, RED, at > 0) | {"image": "../secret.png"} for at in range(4)]
-    data = write_rows(tmp_path / "data" / "test.json", rows)
-    for judge, images, said in (
-        ("openai:m", "shown", "no image of its questions was found"),
-        ("openai:m", "both", "no image of its questions was found"),
-        ("lexical", "shown", "has no vision"),
-    ):
-        done = command("--judge", judge, "--images", images, "--data", data)
-        assert done.exit_code == 1, done.output
-        assert said in done.output
-    assert server.calls == 0
-    out = tmp_path / "v.json"
+    marks = {"steps": [RED], "process_correctness": [1]}
+    rows = [{"image": "../secret.png", "question": f"{at}?", "response": marks} for at in range(4)]
+    data, out = write_rows(tmp_path / "data" / "test.json", rows), tmp_path / "v.json"
     assert command("--judge", "openai:m", "--data", data, "-o", out).exit_code == 0
-    found = figures(out)
-    assert found.blind
-    # All labelled solutions but one are sound: metrics that need others have no value.
-    plain = write_rows(tmp_path / "plain.json", make_rows(4))
-    done = command("--judge", "openai:m", "--images", "both", "--data", plain)
-    assert (done.exit_code, "have no images" in done.output) == (1, True)
+    assert figures(out).blind
 
 
 @table("language", "en", "zh")
@@ -598,7 +429,7 @@ def test_a_request_is_the_one_of_a_run(language: str) -> None:
     """Keys are equal: messages, images with their names, what is cached."""
     prompts, compared = Prompts(), 0
     chains = [chain for chain in drawn_set().chains if chain.language == language]
-    for question in questions_of(chains, "given", prompts, 1536):
+    for question in questions_of(chains, prompts, 1536):
         chain = chains[question.chain]
         premises = chain.premises[question.step] if chain.premises else ()
         clues = [Clue("image", 0), *(Clue("conclusion", chain.steps.index(p)) for p in premises)]
@@ -745,7 +576,6 @@ def test_fields_with_other_names_are_renamed(command: Command, tmp_path: Path) -
 
 @table(
     "arguments, status, said",
-    (["--answers", "{answers}", "--images", "both"], 1, "--answers cannot be combined with"),
     (["--answers", "{answers}", "--data", "{steps}"], 1, "--answers cannot be combined with"),
     (["--answers", "{steps}"], 2, "has the layout processbench: use --data"),
     (["--data", "{answers}"], 2, "has the layout answers: use --answers"),

@@ -1,6 +1,6 @@
-"""MkDocs hook: the report and a tree of the demo, for the first page.
+"""MkDocs hook: the report of the demo, for the first page.
 
-The build runs the demo itself, in about 25 seconds, and writes both below build/, where the next
+The build runs the demo itself, in about 25 seconds, and writes it below build/, where the next
 build finds them until the package changes.
 """
 
@@ -24,25 +24,21 @@ from lmms_rpts.demo.run import MODELS, run_demo
 
 PACKAGE = Path(lmms_rpts.__file__).parent
 BUILD = PACKAGE.parent / "build" / "site"
-NAMES = ("report.html", "tree.svg")
 # Rooms that only show a run: after a change there, the demo needn't be evaluated again.
-_SHOWS = ("report", "drawing", "commands", "analysis", "validation", "cli.py")
+_SHOWS = ("report", "commands", "analysis", "validation", "cli.py")
 
 
 def on_files(files: Any, config: Any, **_: Any) -> Any:
-    """Add ``demo/report.html`` and ``demo/tree.svg``."""
-    folder = _cached("shown", (), _show)
-    for name in NAMES:
-        files.append(File.generated(config, f"demo/{name}", abs_src_path=str(folder / name)))
+    """Add ``demo/report.html``."""
+    page = _cached("shown", (), _show) / "report.html"
+    files.append(File.generated(config, "demo/report.html", abs_src_path=str(page)))
     return files
 
 
 def _show(folder: Path) -> None:
     runs = next(_cached("runs", _SHOWS, run_demo).iterdir())
-    report, tree = (str(folder / name) for name in NAMES)
     compared = [f"{model}={runs / model}" for model in MODELS]
-    app(["report", *compared, "-o", report], standalone_mode=False)
-    app(["tree", compared[1], "--id", "0", "-o", tree], standalone_mode=False)
+    app(["report", *compared, "-o", str(folder / "report.html")], standalone_mode=False)
 
 
 def _cached(name: str, without: tuple[str, ...], make: Callable[[Path], None]) -> Path:

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_of_judges as agreement_of_judges
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
-    from lmms_rpts.analysis.checkpoints import by_step as by_step
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.comparison import parts_of as parts_of
     from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
@@ -21,7 +20,6 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.dataframes import steps_frame as steps_frame
     from lmms_rpts.analysis.dataframes import write_frame as write_frame
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
-    from lmms_rpts.analysis.gates import gate as gate
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.sweeping import sweep as sweep
@@ -32,11 +30,9 @@ if TYPE_CHECKING:
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
-    "analysis.checkpoints": "by_step",
     "analysis.comparison": "compare_runs parts_of",
     "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
     "analysis.estimate": "estimate_need",
-    "analysis.gates": "gate",
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
     "analysis.sweeping": "sweep",

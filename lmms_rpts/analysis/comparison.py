@@ -4,21 +4,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
-from itertools import chain
+from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
 from lmms_rpts.base.escaping import count, listed, shorten
-from lmms_rpts.runs.metrics import Metric, Metrics
+from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import differing_settings
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
-from lmms_rpts.stats.crossed import crossed_difference
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
 from lmms_rpts.tasks.all_runs import shared_grading
@@ -111,9 +109,6 @@ class Comparison:
         changed: shared documents whose data differ between the runs, such as clues or gold answer.
         metrics: in the order of the results table.
         flips: the largest change first.
-        draws: which draws are compared, if a task was expanded.
-        over_wordings: the difference of metrics tested over samples and wordings, by name, if both
-            runs have several wordings: ``low``, ``high`` and ``p``, see ``crossed_difference``.
     """
 
     label_a: str
@@ -125,8 +120,6 @@ class Comparison:
     changed: int
     metrics: tuple[MetricDifference, ...]
     flips: tuple[Flip, ...]
-    draws: str = ""
-    over_wordings: Mapping[str, Mapping[str, float | None]] = field(default_factory=dict)
     scored: tuple[str, ...] = ()
 
     def __repr__(self) -> str:
@@ -140,18 +133,14 @@ class Comparison:
 
         names = {"run_a": self.label_a, "run_b": self.label_b}
         rows = [names | asdict(each) for each in self.metrics]
-        for row in rows:
-            found = self.over_wordings.get(str(row["metric"]), {})
-            row |= {f"{name}_wordings": value for name, value in found.items()}
         frame: pd.DataFrame = pd.DataFrame(rows)
         floats = ["a", "b", "difference", "low", "high", "p", "p_holm"]
         frame[floats] = frame[floats].astype(float)
         return frame
 
     def to_dict(self) -> dict[str, Any]:
-        """The whole comparison, for JSON; without what few comparisons have if it is empty."""
-        rare = ("draws", "over_wordings", "scored")
-        return {name: each for name, each in asdict(self).items() if each or name not in rare}
+        """The whole comparison, for JSON; without ``scored`` if it is empty."""
+        return {name: each for name, each in asdict(self).items() if each or name != "scored"}
 
 
 def compare_runs(
@@ -172,9 +161,6 @@ def compare_runs(
     permutation test that swaps the runs within documents, adjusted by Holm's method (Holm 1979).
     Diagnostics have an interval and no test, to keep the power of the other tests. A document and
     its translation are resampled, and swapped, together. Results are deterministic.
-
-    Of expanded tasks, the draws that both runs have of a document are compared: if only one run was
-    expanded, the unperturbed one.
 
     Args:
         resamples: bootstrap resamples.
@@ -199,9 +185,6 @@ def compare_runs(
             "documents, or show the means of the parts of a run with summarize --by"
         )
     pairs: Pairs = {each: (ours[each], theirs[each]) for each in shared}
-    draws = ""
-    if paired == "documents":
-        pairs, draws = _common_draws(pairs)
     first, second = (
         np.vstack([_values(each[side], grading.response_metrics) for each in pairs.values()])
         for side in (0, 1)
@@ -218,58 +201,9 @@ def compare_runs(
         changed=_count_changed(pairs, grading) if paired == "documents" else 0,
         metrics=_differences(first, second, clusters, resamples, permutations, grading),
         flips=_flips(pairs, first, second, grading),
-        draws=draws,
-        over_wordings=_over_wordings(pairs, grading) if draws else {},
         scored=tuple(differing_settings(named, grading.settings)),
     )
     return adjust_together([found])[0]
-
-
-def _common_draws(pairs: Pairs) -> tuple[Pairs, str]:
-    """The responses to draws that both runs have of a document, and which these are."""
-    if not any(one.instance.drawn.draw for pair in pairs.values() for one in chain(*pair)):
-        return pairs, ""
-
-    def varied(record: Any) -> Any:  # the numbers of draws depend on their design
-        return record.instance.drawn.model_copy(update={"draw": 0})
-
-    kept: dict[Key, tuple[list[Any], list[Any]]] = {}
-    counts = []
-    for key, (ours, theirs) in pairs.items():
-        a, b = ({varied(each) for each in side} for side in (ours, theirs))
-        both = a & b
-        counts.append((len(a), len(b), len(both)))
-        if both:
-            one, other = ([r for r in side if varied(r) in both] for side in (ours, theirs))
-            kept[key] = one, other
-    of_a, of_b, common = map(max, zip(*counts, strict=True))
-    if not kept:
-        raise RunError("The runs have no draw in common: they were expanded in different ways")
-    if common == of_a == of_b:
-        return kept, f"Both runs were expanded: {common} draws of each document."
-    which = "unperturbed draw is" if common == 1 else f"{common} draws that both have are"
-    return kept, (
-        f"A has {count(of_a, 'draw')} of each document, B {of_b}: only the {which} compared, since "
-        "means over other draws would differ without a difference of the models."
-    )
-
-
-def _over_wordings(pairs: Pairs, grading: Grading) -> Mapping[str, Mapping[str, float | None]]:
-    wordings = sorted({one.instance.drawn.wording for pair in pairs.values() for one in pair[0]})
-    clusters: dict[tuple[str, str], tuple[list[Any], list[Any]]] = {}
-    for ours, theirs in pairs.values():
-        a, b = clusters.setdefault(ours[0].instance.cluster, ([], []))
-        a += ours
-        b += theirs
-    sides = list(zip(*clusters.values(), strict=True))
-    found: dict[str, Mapping[str, float | None]] = {}
-    for name, metric in grading.response_metrics.items() if len(wordings) > 1 else ():
-        first, second = (by_wording(side, wordings, metric) for side in sides)
-        test = crossed_difference(second, first) if metric.tested else None
-        if test and test.difference.low is not None and test.difference.high is not None:
-            low, high = max(-1.0, test.difference.low), min(1.0, test.difference.high)
-            found[name] = {"low": low, "high": high, "p": test.p}
-    return found
 
 
 def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
@@ -349,19 +283,6 @@ def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floa
     """
     of = run.documents()
     return {key: _values(of[key], metrics) for key in sorted(of)}
-
-
-def by_wording(
-    documents: Iterable[Iterable[Any]], wordings: Sequence[int], metric: Metric
-) -> Floats:
-    """A metric of each document with each wording: (documents, wordings), NaN if there is none."""
-    found = []
-    for responses in documents:
-        values: dict[int, list[float | None]] = {}
-        for each in responses:
-            values.setdefault(each.instance.drawn.wording, []).append(metric.of(each))
-        found.append([_mean(values.get(each, ())) for each in wordings])
-    return np.array(found).reshape(-1, len(wordings))
 
 
 def _mean(values: Iterable[float | None]) -> float:
@@ -475,8 +396,7 @@ def _count_changed(pairs: Pairs, grading: Grading) -> int:
                 f"{one[1][:60]!r}, and id {other[0]!r}, {other[1][:60]!r}. The runs used different "
                 "data and cannot be compared"
             )
-        # Not which draw it is, nor its number, which is another one in an expanded run.
-        alike = {"perturbed": None, "doc_id": 0}
-        a, b = (each[0].instance.model_copy(update=alike) for each in (ours, theirs))
+        # Its number differs where a sample has another number of duplicates.
+        a, b = (each[0].instance.model_copy(update={"doc_id": 0}) for each in (ours, theirs))
         changed += a != b
     return changed

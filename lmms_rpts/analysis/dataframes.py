@@ -22,8 +22,7 @@ from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.metric import step_weights
-from lmms_rpts.runs.rating_file import Comment, digest_of, read_comments
-from lmms_rpts.runs.record import Perturbed, spent_on
+from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
@@ -110,12 +109,6 @@ GRADED_TYPES: dict[str, str] = {
 }
 """The columns of ``responses_frame`` for graded answers, before its breakdowns and metrics."""
 
-DRAW_TYPES: Mapping[str, str] = {
-    name: {int: "Int64", bool: "boolean"}.get(type(value), "string")
-    for name, value in Perturbed(sample=0, draw=0)
-}
-"""The last columns of responses and steps of expanded tasks: see `Perturbed`."""
-
 Cost = Callable[[Usage], float | None]
 """As `cost_function` returns it."""
 
@@ -167,7 +160,7 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
         else:
             graded = dict.fromkeys(grading.breakdowns, "string")
             types |= GRADED_TYPES | graded | dict.fromkeys(grading.response_metrics, "float64")
-    return _with_draws(rows, types)
+    return typed(rows, types)
 
 
 def steps_frame(runs: Runs) -> pd.DataFrame:
@@ -180,42 +173,7 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
         if isinstance(each, RptsRecord)
         for row in _of_steps(run, each, cost)
     ]
-    return _with_draws(rows, STEP_TYPES)
-
-
-def add_comments(frame: pd.DataFrame, runs: Sequence[AnyRun], files: Iterable[Path]) -> None:
-    """Add the columns ``tags`` and ``comment`` of responses, or of steps if these are the rows.
-
-    Tags of several readers are joined; each comment is a line that begins with its reader.
-    """
-    import pandas as pd
-
-    digests = {run.label: digest_of(run) for run in runs}
-    found: dict[Any, list[Comment]] = {}
-    for each in read_comments(files, runs):
-        found.setdefault(each.key[:5], []).append(each)
-    named = frame["run"].map(digests)
-    steps = frame["step"] if "step" in frame else [None] * len(frame)
-    places = zip(named, *(frame[name] for name in ("task", "doc_id", "repeat")), steps, strict=True)
-    said = [found.get(place, []) for place in places]
-    tags = [", ".join(dict.fromkeys(tag for each in own for tag in each.tags)) for own in said]
-    comments = ["\n".join(f"{it.reader}: {it.comment}" for it in own if it.comment) for own in said]
-    for name, cells in (("tags", tags), ("comment", comments)):
-        frame[name] = pd.Series([cell or None for cell in cells], frame.index, "string")
-
-
-def _with_draws(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
-    """The rows as a frame, with the columns of draws if a task was expanded."""
-    return typed(rows, {**types, **(DRAW_TYPES if any("draw" in row for row in rows) else {})})
-
-
-def _draw_cells(record: Any) -> dict[str, Any]:
-    """The cells of ``DRAW_TYPES``, orders as numbers in a row; none if a task was not expanded."""
-    cells = {
-        name: " ".join(map(str, value)) if isinstance(value, tuple) else value
-        for name, value in record.instance.perturbed or ()
-    }
-    return {name: None if cell == "" else cell for name, cell in cells.items()}
+    return typed(rows, STEP_TYPES)
 
 
 def _by_benchmark(runs: Runs) -> list[tuple[Grading, Sequence[AnyRun]]]:
@@ -244,7 +202,7 @@ def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.Dat
     return columns
 
 
-def guarded(frame: pd.DataFrame) -> pd.DataFrame:
+def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     """A copy for CSV: texts that a spreadsheet would read as formulas start with an apostrophe."""
     clean: pd.DataFrame = frame.copy()
     for name in [name for name in frame if frame[name].dtype in (object, "string")]:
@@ -264,7 +222,6 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
     """The cells that both frames have: ``PLACE_TYPES``, and those of the whole response."""
     instance = response.instance
     return {
-        **_draw_cells(response),
         "run": run.label,
         "task": instance.task,
         "doc_id": instance.doc_id,
@@ -291,7 +248,6 @@ def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
         for name, values_of in grading.breakdowns.items()
     }
     return {
-        **_draw_cells(record),
         **{name: text or None for name, text in breakdowns.items()},
         "run": run.label,
         "task": instance.task,
@@ -436,7 +392,7 @@ def _read_jsonl(path: Path) -> pd.DataFrame:
 def _write_csv(frame: pd.DataFrame, path: Path) -> None:
     # Without a byte order mark, Excel assumes another encoding. All texts are in quotes: for some
     # readers, a bare carriage return ends a row.
-    guarded(frame).to_csv(
+    for_spreadsheets(frame).to_csv(
         path, index=False, encoding="utf-8-sig", quoting=csv.QUOTE_NONNUMERIC, lineterminator="\n"
     )
 
@@ -459,7 +415,7 @@ def _read_csv(path: Path) -> pd.DataFrame:
 
 
 def _types(names: Iterable[str]) -> dict[str, Any]:
-    known = {**DRAW_TYPES, **RESPONSE_TYPES, **STEP_TYPES}
+    known = {**RESPONSE_TYPES, **STEP_TYPES}
     return {name: known[name] for name in names if name in known}
 
 

@@ -4,41 +4,34 @@ from __future__ import annotations
 
 import math
 import random
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain, zip_longest
 from operator import attrgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 from lmms_rpts.base.escaping import did_you_mean, shorten
-from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.judging import JudgeConfigurationError, find_judge, open_engine
-from lmms_rpts.judging.parsers import parse_relation, stated_reason
-from lmms_rpts.runs.rating_file import RatedItem, RatedRow, What, read_rating_file
+from lmms_rpts.runs.rating_file import RatedItem, RatedRow, read_rating_file
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.benchmark import RELATION
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd
 
-StepKey = tuple[str, int, int, int | None]
-"""A step of a run: task, doc_id, repeat, step; None: the whole response."""
+StepKey = tuple[str, int, int, int]
+"""A step of a run: task, doc_id, repeat, step."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rated:
-    """A step with human scores, or, if ``step`` is None, a response as a whole.
-
-    ``ratings``: the scores by rater; the name is empty if the file has none.
-    """
+    """A step with human scores by rater; the name is empty if the file has none."""
 
     task: str
     doc_id: int
     repeat: int
-    step: int | None
+    step: int
     ratings: Mapping[str, float]
 
     @property
@@ -49,15 +42,11 @@ class Rated:
 
 @dataclass(frozen=True, slots=True)
 class Ratings:
-    """Human scores of a run's steps, and of its responses as a whole.
-
-    ``unrated``: number of rows with a blank score.
-    """
+    """Human scores of a run's steps; ``unrated``: number of rows with a blank score."""
 
     files: tuple[Path, ...]
     steps: tuple[Rated, ...]
     unrated: int
-    overall: tuple[Rated, ...] = ()
 
     @property
     def source(self) -> str:
@@ -67,8 +56,7 @@ class Ratings:
     @property
     def raters(self) -> tuple[str, ...]:
         """Their names, sorted."""
-        rated = (*self.steps, *self.overall)
-        return tuple(sorted({name for each in rated for name in each.ratings}))
+        return tuple(sorted({name for each in self.steps for name in each.ratings}))
 
     def frame(self) -> pd.DataFrame:
         """One row per rating: ``task``, ``doc_id``, ``repeat``, ``step``, ``rater``, ``score``."""
@@ -85,7 +73,7 @@ class Ratings:
 
 
 def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
-    """Read human scores of the steps and responses of ``run`` from one file or several.
+    """Read human scores of the steps of ``run`` from one file or several.
 
     ``rating_file.read_rating_file`` describes the files. A table without rater names counts as one
     rater; it needs ``task`` if the run has several.
@@ -103,27 +91,23 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> Ratings:
     rated_at: dict[tuple[StepKey, str], str] = {}
     unrated = 0
     for path in paths:
-        found = [each for each in read_rating_file(path) if each.what != "relation"]
+        found = read_rating_file(path)
         rated_here = 0
         for each in found:
             key = _key(each.where, each.source, run, documents)
-            if each.answer is None:
+            if each.source.score is None:
                 continue
             rated_here += 1
             name = each.rater or ("" if len(paths) == 1 else str(path))
             first = rated_at.setdefault((key, name), each.where)
             if first != each.where:
                 by = f" by {shorten(name)!r}" if name else ""
-                what = "response" if key[3] is None else "step"
-                raise RunError(f"{each.where}: this {what} was already scored{by} in {first}")
-            scores.setdefault(key, {})[name] = each.answer
+                raise RunError(f"{each.where}: this step was already scored{by} in {first}")
+            scores.setdefault(key, {})[name] = each.source.score
         if not rated_here:
             raise RunError(f"{path}: no step is rated")
         unrated += len(found) - rated_here
-    every = [Rated(*key, own) for key, own in scores.items()]
-    steps = tuple(each for each in every if each.step is not None)
-    overall = tuple(each for each in every if each.step is None)
-    return Ratings(tuple(paths), steps, unrated, overall)
+    return Ratings(tuple(paths), tuple(Rated(*key, own) for key, own in scores.items()), unrated)
 
 
 def _key(
@@ -151,8 +135,6 @@ def _key(
     if rated.repeat not in responses:
         raise RunError(f"{where}: {ours} no response {rated.repeat} to {document}")
     steps = responses[rated.repeat].steps
-    if rated.step is None:
-        return (task, doc_id, rated.repeat, None)
     if rated.step >= len(steps):
         raise RunError(
             f"{where}: {ours} no step {rated.step} in {document}: it has {len(steps)} steps, from 0"
@@ -175,39 +157,21 @@ LONGEST_TEXT = 20_000
 _BROKEN, _SOUND, _UNSCORED = "broken", "sound", "unscored"
 
 
-class Proposal(NamedTuple):
-    """A judge's proposal of a relation: the label, and the judge's reason."""
-
-    relation: str
-    reason: str
-
-
 @dataclass(frozen=True, slots=True)
 class RatingSample:
     """What to rate, in an order that reveals nothing about scores.
 
-    Attributes:
-        responses: whole responses; for relations one response per document, for its instance.
-        too_long: number of responses left out because a text is too long.
-        what: their steps; ``overall``: also each as a whole; ``relation``: only the relation of
-            images and texts.
-        proposals: the judge's proposals of relations, by document.
-        failures: why a document has no proposal, if they were requested.
+    ``responses``: whole responses; ``too_long``: number of those left out because a text is too
+    long.
     """
 
     responses: tuple[RptsRecord, ...]
     too_long: int
-    what: What = "step"
-    proposals: Mapping[tuple[str, int], Proposal] = field(default_factory=dict)
-    failures: tuple[str, ...] = ()
 
     @property
     def steps(self) -> int:
-        """Number of questions to raters."""
-        if self.what == "relation":
-            return len(self.responses)
-        steps = sum(len(rated_steps(each)) for each in self.responses)
-        return steps + (len(self.responses) if self.what == "overall" else 0)
+        """Number of steps to rate."""
+        return sum(len(rated_steps(each)) for each in self.responses)
 
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
@@ -215,7 +179,7 @@ def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     return tuple(at for at, step in enumerate(response.steps) if step.questions)
 
 
-def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = False) -> RatingSample:
+def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
     """Sample whole responses until they have ``steps`` steps to rate, or none are left.
 
     Tasks and languages alternate, and within each, responses that the judge found broken and
@@ -230,7 +194,12 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = Fal
             f"{run.label} has no judged step: score the run with a judge of steps first (lmms-rpts "
             "score)"
         )
-    short = _readable(run, rated)
+    short = [each for each in rated if _longest_text(each) <= LONGEST_TEXT]
+    if not short:
+        raise RunError(
+            f"{run.label} has no response to rate: each has a text of over {LONGEST_TEXT:,} "
+            "characters"
+        )
     generator = random.Random(seed)
     taken: list[RptsRecord] = []
     count = 0
@@ -240,71 +209,7 @@ def draw_sample(run: Run, steps: int = STEPS, seed: int = 0, overall: bool = Fal
         taken.append(response)
         count += len(rated_steps(response))
     generator.shuffle(taken)
-    what: What = "overall" if overall else "step"
-    return RatingSample(tuple(taken), len(rated) - len(short), what)
-
-
-def draw_documents(run: Run, most: int | None = None, seed: int = 0) -> RatingSample:
-    """Sample documents whose relation is to be labelled, all by default.
-
-    A document and its translation are one: the first task in the order of names has it.
-
-    Raises:
-        RunError: nothing in the run can be labelled.
-    """
-    firsts = {each.instance.cluster: each for each in reversed(run.responses)}
-    short = _readable(run, firsts.values())
-    random.Random(seed).shuffle(short)
-    return RatingSample(tuple(short[:most]), len(firsts) - len(short), "relation")
-
-
-def _readable(run: Run, responses: Iterable[RptsRecord]) -> list[RptsRecord]:
-    short = [each for each in responses if _longest_text(each) <= LONGEST_TEXT]
-    if not short:
-        raise RunError(
-            f"{run.label} has no response to rate: each has a text of over {LONGEST_TEXT:,} "
-            "characters"
-        )
-    return short
-
-
-def with_proposals(sample: RatingSample, judge: str) -> RatingSample:
-    """A sample with a judge's proposals: one request per document that has gold reasoning.
-
-    The judge reads the gold reasoning in place of the images. Replies are cached.
-
-    Raises:
-        JudgeConfigurationError: if the judge cannot be used, or writes no text.
-    """
-    from lmms_rpts.judging.prompts import Prompts  # imports jinja2
-
-    settings = load_settings()
-    if not find_judge(judge, settings).backend.writes:
-        raise JudgeConfigurationError(f"The judge {judge!r} writes no text: choose another one")
-    prompts = Prompts(settings.prompts)
-    instances = [each.instance for each in sample.responses if each.instance.reasoning]
-    requests = [
-        prompts.request(
-            RELATION.name,
-            each.language,
-            parse=parse_relation,
-            statement=each.statement,
-            context=each.context,
-            clues=each.textual_clue,
-            reasoning=each.reasoning,
-        )
-        for each in instances
-    ]
-    with open_engine(judge, concurrency=settings.concurrency, cache_dir=settings.cache) as engine:
-        verdicts = dict(zip((each.key for each in instances), engine.run(requests), strict=True))
-    failed = [each.error for each in verdicts.values() if each.error]
-    failed += ["it has no gold reasoning"] * (len(sample.responses) - len(instances))
-    proposals = {
-        key: Proposal(str(each.value), stated_reason(each.text or ""))
-        for key, each in verdicts.items()
-        if not each.error
-    }
-    return replace(sample, proposals=proposals, failures=tuple(failed))
+    return RatingSample(tuple(taken), len(rated) - len(short))
 
 
 def _in_turn(responses: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:

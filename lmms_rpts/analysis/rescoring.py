@@ -13,17 +13,11 @@ from typing import Any
 
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
-from lmms_rpts.base.settings import SettingError, Settings
+from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import choose, survey
 from lmms_rpts.host.task_index import SUFFIX, split_name
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.runs.reading import (
-    check_expansion,
-    expansion_of,
-    model_name,
-    name_missing_parts,
-    read_results,
-)
+from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
     LikelihoodError,
     ResponsesError,
@@ -110,16 +104,6 @@ class Rescoring:
         return bool({*self.responses} - {DEMO_TASK} - grading)
 
     @property
-    def perturb(self) -> str:
-        """The setting of all tasks with which the responses were generated, if it is one.
-
-        The YAML of an own task may have another one by now.
-        """
-        every = map(read_results, self.files)
-        found = {expansion_of(each, task) for each in every for task in each.get("configs") or ()}
-        return found.pop() if len(found) == 1 else ""
-
-    @property
     def default_judge(self) -> str:
         """The judge if none is set."""
         return "lexical" if DEMO_TASK in self.responses else "none"
@@ -131,7 +115,6 @@ def plan_score(
     *,
     own: Mapping[str, Sequence[str]] = MappingProxyType({}),
     correct: str | None = None,
-    default_task: str | None = None,
 ) -> Rescoring:
     """Read saved responses to any tasks and plan how lmms-eval scores them.
 
@@ -142,18 +125,16 @@ def plan_score(
         own: custom tasks that RPTS scores directly, with the ids of their documents, if known.
         correct: the metric that decides whether an answer is correct, for tasks of other packages;
             see ``parse_criterion``.
-        default_task: the task or group of responses that name none.
     """
     known = answered_tasks()
     if task in known:
         return plan_rescoring(paths, task)
     if task is None:
         # Files of other tasks are not read: they may contain no responses at all.
-        saved = read_responses(*paths, only=known, default_task=default_task)
+        saved = read_responses(*paths, only=known)
         if saved.tasks:
             return plan_rescoring(paths, None, saved)
-        task = default_task if default_task in saved.passed_over else None
-        return plan_any_run(paths, task, own=own, correct=correct)
+        return plan_any_run(paths, own=own, correct=correct)
     # A file without task names may belong to any task.
     saved = read_responses(*paths, only=[task], default_task=task)
     if task not in saved.tasks:
@@ -184,7 +165,6 @@ def plan_rescoring(
         raise ResponsesError(_nothing(saved, [*documents], passed_over))
     for name in saved.tasks if task is None else ():
         documents |= dict(read_documents(name))
-    check_expansions(saved.files, documents)
     responses = {name: by_document(saved, name, docs) for name, docs in documents.items()}
     if _check_groups(saved, documents):
         responses = {name: found for name, found in responses.items() if found}
@@ -235,20 +215,11 @@ def plan_any_run(
         _refuse_filtered(results, each)
     grades = {names[each]: read_task_grades(saved.files, each) for each in tasks if each not in own}
     _check_correct(correct, grades)
-    check_expansions(saved.files, [*tasks, *names.values()])
     responses = {names[each]: _by_document(saved, each, own.get(each, ())) for each in tasks}
     totals = {
         names[each]: _total(results.values(), each) or len(own.get(each, ())) for each in tasks
     }
     return _planned(saved, responses, totals, ",".join(responses), others, grades)
-
-
-def check_expansions(files: Sequence[Path], tasks: Iterable[str]) -> None:
-    """Refuse responses to other draws than those of the setting; a task's YAML may name others."""
-    setting = Settings.given().get("perturb")
-    for task in tasks:
-        if setting or task in answered_tasks():
-            check_expansion(files, task, str(setting[0]) if setting else "")
 
 
 def _planned(
@@ -259,7 +230,6 @@ def _planned(
     passed_over: Sequence[str],
     grades: Mapping[str, Grades] | None = None,
 ) -> Rescoring:
-    name_missing_parts(saved.files, {task: found.keys() for task, found in responses.items()})
     extents = tuple(
         find_extent(task, {at: len(each) for at, each in found.items()}, totals[task])
         for task, found in responses.items()
@@ -312,11 +282,9 @@ def by_document(
     saved: SavedResponses, task: str, documents: Sequence[Mapping[str, Any]]
 ) -> dict[int, list[SavedResponse]]:
     """The responses to the documents of a task, by number."""
-    # The draws of an expanded task share their ids, so only numbers name them.
-    drawn = any("perturbed" in doc for doc in documents[:1])
-    own_ids = ["a draw" if drawn else str(doc["id"]) for doc in documents]
+    own_ids = [str(doc["id"]) for doc in documents]
     numbers = {str(at) for at in range(len(documents))}
-    known = {"doc_id": numbers, "id": set() if drawn else set(own_ids)}
+    known = {"doc_id": numbers, "id": set(own_ids)}
     tables = {"doc_id": saved.by_doc_id, "id": saved.by_id}
     stray = [
         f"{kind} {name}"
@@ -330,8 +298,7 @@ def by_document(
         raise ResponsesError(
             f"{task} has {len(documents)} documents, and these are not among them: "
             f"{listed(stray)}. Do the responses belong to other data? ({variable} selects the "
-            'data; "doc_id" is an index from 0, "id" is the id in the data). Were they generated '
-            'with another LMMS_RPTS_PERTURB? (The draws of an expanded task have a "doc_id" only)'
+            'data; "doc_id" is an index from 0, "id" is the id in the data)'
         )
     twice = [
         f"doc_id {at} (id {own_id})"

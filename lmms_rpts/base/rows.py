@@ -1,4 +1,4 @@
-"""The one reader of rows: JSON, CSV, Parquet, Excel, logs of inspect_ai; each with its place."""
+"""The one reader of rows: JSON, CSV, Parquet, Excel; each with its place."""
 
 from __future__ import annotations
 
@@ -106,7 +106,7 @@ def read_rows(path: Path) -> Iterator[Row]:
     """
     suffix = path.suffix.lower()
     try:
-        if reader := {".parquet": _parquet, ".xlsx": _xlsx, ".eval": _inspect}.get(suffix):
+        if reader := {".parquet": _parquet, ".xlsx": _xlsx}.get(suffix):
             yield from reader(path)
             return
         with _utf8(path) as file:
@@ -279,9 +279,6 @@ def _listed(path: Path, value: Any) -> Iterator[Row]:
     pairs: Iterable[tuple[str, Any]] = [("", value)]
     if isinstance(value, list):
         pairs = (("", each) for each in value)
-    elif isinstance(value, dict) and {"eval", "samples"} <= value.keys():
-        yield from _inspect(path, value)
-        return
     elif isinstance(value, dict) and value:
         parts = value.values()
         if all(isinstance(each, list) for each in parts) and any(
@@ -348,12 +345,6 @@ def _parquet(path: Path) -> Iterator[Row]:
                 yield Row(path, f"row {number + 1}", number, there)
     except (pyarrow.ArrowException, ValueError) as error:
         raise ReadError(f"{path} is not a readable Parquet file: {error}") from None
-
-
-def _inspect(path: Path, log: Mapping[str, Any] | None = None) -> Iterator[Row]:
-    from lmms_rpts.base.inspect_logs import inspect_rows
-
-    return inspect_rows(path, log)
 
 
 def _xlsx(path: Path) -> Iterator[Row]:

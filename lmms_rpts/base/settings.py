@@ -222,10 +222,8 @@ class Settings(Table):
     source: Source = setting("answer", "scored reasoning: visible answer or thinking", True)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
     relations: Place | None = setting(
-        None, "labels of relations: a file, or a folder of files, of `lmms-rpts rate`", True
+        None, "labels of relations: a table, or a folder of tables", True
     )
-    perturb: str | None = setting(None, "what of each document is varied, `FACTOR=N,...`", True)
-    wordings: Place | None = setting(None, "YAML file of wordings of instructions", True)
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what

@@ -35,14 +35,6 @@ def agreement(
             show_default=False,
         ),
     ],
-    fit: Annotated[
-        bool,
-        typer.Option(
-            "--fit",
-            help="Fit decay and focus height to human scores of whole responses (lmms-rpts rate "
-            "--overall), cross-validated.",
-        ),
-    ] = False,
     worst: Annotated[
         int,
         typer.Option(
@@ -58,17 +50,12 @@ def agreement(
     lmms-rpts agreement results/small ratings-ann.json ratings-bob.json
 
     lmms-rpts agreement results/small rescored ratings-ann.json ratings-bob.json
-
-    Files with labels of relations (lmms-rpts rate --relations) give the agreement of the labellers.
     """
     files = check_suffixes(output, _SUFFIXES)
     runs, rated = _read([run, *others], files)
-    if (fit and (not rated or len(runs) > 1)) or (len(runs) > 2 and not rated):
-        fail(
-            "Pass human scores as well, and one run with --fit: several judges are compared with "
-            "the same humans"
-        )
-    _compared(runs, rated, fit, worst).deliver(files)
+    if len(runs) > 2 and not rated:
+        fail("Pass human scores as well: several judges are compared with the same humans")
+    _compared(runs, rated, worst).deliver(files)
 
 
 def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], list[Path]]:
@@ -96,22 +83,13 @@ def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], l
     return (name_runs(runs) if rated else runs), rated
 
 
-def _compared(runs: Sequence[Run], rated: Sequence[Path], fit: bool, worst: int) -> Output:
+def _compared(runs: Sequence[Run], rated: Sequence[Path], worst: int) -> Output:
     from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_of_several, rank_judges
-    from lmms_rpts.analysis.fitting import fit_settings
     from lmms_rpts.analysis.ratings import read_ratings
-    from lmms_rpts.analysis.relations import agreement_on_relations
-    from lmms_rpts.runs.rating_file import read_rating_file
-    from lmms_rpts.tasks.rpts_eval.relations import read_relations
 
     if not rated:
         return _output(agreement_of_judges(runs[0], runs[1]), worst)
-    whats = {each.what for path in rated for each in read_rating_file(path)}
-    if whats == {"relation"} and not fit and len(runs) == 1:
-        return _output(agreement_on_relations(runs[0], read_relations(*rated)))
     ratings = read_ratings(rated, runs[0])
-    if fit:
-        return _output(fit_settings(runs[0], ratings))
     found = agreement_of_several(runs, ratings)
     if len(found) == 1:
         return _output(found[0], worst)

@@ -151,9 +151,9 @@ class Output:
             case ".tex":
                 return latex_of(self.blocks)
             case ".csv":
-                from lmms_rpts.analysis.dataframes import guarded  # imports pandas
+                from lmms_rpts.analysis.dataframes import for_spreadsheets  # imports pandas
 
-                return str(guarded(self.frame()).to_csv(index=False))
+                return str(for_spreadsheets(self.frame()).to_csv(index=False))
             case ".json":
                 plain = self.plain()
                 return json.dumps(plain, ensure_ascii=False, indent=2, allow_nan=False) + "\n"

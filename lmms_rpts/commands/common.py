@@ -18,32 +18,15 @@ from lmms_rpts.base.files import check_writable, draft_of
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
-    from lmms_rpts.runs.validity import ValidityFile
 
-Runs = Annotated[
-    list[str],
-    typer.Argument(
-        metavar="RUN...",
-        help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
-        "files. NAME=FOLDER sets the name of a run.",
-        show_default=False,
-    ),
-]
-Validities = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--validity",
-        help="Result file of lmms-rpts validate -o, to show the error rates of the judge. May be "
-        "repeated; each run is matched with the file of its judge. Default: "
-        "LMMS_RPTS_VALIDITY.",
-    ),
-]
-Comments = Annotated[
-    list[Path] | None,
-    typer.Option(
-        "--comments", help="Tags and comments that a report of these runs saved. May be repeated."
-    ),
-]
+_RUNS = typer.Argument(
+    metavar="RUN...",
+    help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
+    "files. NAME=FOLDER sets the name of a run.",
+    show_default=False,
+)
+Runs = Annotated[list[str], _RUNS]
+OptionalRuns = Annotated[list[str] | None, _RUNS]
 OneRun = Annotated[
     str,
     typer.Argument(
@@ -162,26 +145,12 @@ def complain(reason: object) -> None:
     typer.echo("\n".join(map(visible, str(reason).split("\n"))), err=True)
 
 
-def read_validities(paths: Sequence[Path] | None) -> tuple[ValidityFile, ...]:
-    """The validity files that were passed, else that of the setting."""
-    from lmms_rpts.base.settings import load_settings
-    from lmms_rpts.runs.validity import read_validity_files
-
-    setting = None if paths else load_settings().validity
-    return read_validity_files(paths or ([setting] if setting else []))
-
-
-def check_suffixes(
-    paths: Sequence[Path] | None, allowed: tuple[str, ...], plotted: tuple[str, ...] = PLOTS
-) -> Sequence[Path]:
-    """The files to write; fails before any work if one of them has a suffix that is not allowed.
-
-    ``plotted``: suffixes of files that matplotlib draws.
-    """
+def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Sequence[Path]:
+    """The files to write; fails before any work if one of them has a suffix that is not allowed."""
     for path in paths or []:
         if path.suffix.lower() not in allowed:
             fail(f"Cannot write {path}: use a file name that ends in {', '.join(allowed)}")
-        if path.suffix.lower() in plotted and find_spec("matplotlib") is None:
+        if path.suffix.lower() in PLOTS and find_spec("matplotlib") is None:
             fail(f'Drawing {path} needs matplotlib: pip install "lmms-rpts[plots]"')
     return paths or []
 

@@ -4,29 +4,18 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import asdict
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import NONE, figure, printable, shorten
+from lmms_rpts.base.escaping import figure, printable, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.commands.common import (
-    Validities,
-    check_suffixes,
-    complain,
-    fail,
-    outputs,
-    protect_inputs,
-    read_validities,
-)
+from lmms_rpts.commands.common import check_suffixes, fail, outputs, protect_inputs
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -37,7 +26,6 @@ if TYPE_CHECKING:
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
 _COLUMNS = ("metric", "A", "B", "B - A", "p", "p (Holm)", "n")
-_OVER_WORDINGS = ("B - A, wordings", "p, wordings")
 
 
 def compare(
@@ -75,26 +63,12 @@ def compare(
     flips: Annotated[
         int, typer.Option("--flips", min=0, help="Number of flipped documents to show.")
     ] = 10,
-    fail_if: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--fail-if",
-            metavar="CONDITION",
-            help="Exit with status 1 if this holds for the differences B - A, as 'rpts < -0.03': "
-            "only if the whole 95% interval is below -0.03. Undecided, if the interval contains "
-            "-0.03, is status 0. 'rpts.low < -0.03' holds unless B is shown to be at most 0.03 "
-            "worse. Fields: low, high, difference, p, p_holm, a, b, n_both. Join with and, or, "
-            "not. May be repeated. Status 2: it cannot be judged.",
-            show_default=False,
-        ),
-    ] = None,
     output: Annotated[
         list[Path] | None,
         outputs(
             "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips."
         ),
     ] = None,
-    validity: Validities = None,
 ) -> None:
     """Compare two runs on their shared documents: differences B - A, and documents that flipped.
 
@@ -105,22 +79,16 @@ def compare(
       lmms-rpts compare results/thinking results/direct
 
       lmms-rpts compare results/rpts_eval --by language
-
-      lmms-rpts compare results/main results/branch --fail-if "rpts < -0.03"
     """
     from lmms_rpts.analysis.comparison import adjust_together, compare_runs
-    from lmms_rpts.analysis.gates import gate
-    from lmms_rpts.analysis.validity import validity_lines, validity_notes
-    from lmms_rpts.tasks.rpts_eval.summary import GRADING
+    from lmms_rpts.analysis.validity import validity_lines
 
-    with _errors_exit(2 if fail_if else 1), Console(stderr=True).status("Comparing the runs ..."):
+    with Console(stderr=True).status("Comparing the runs ..."):
         files = check_suffixes(output, SUFFIXES)
         grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
-        known = read_validities(validity)
-        protect_inputs([a, *others], files, *(each.path for each in known))
+        protect_inputs([a, *others], files)
         found = adjust_together([compare_runs(a, b, grading=grading) for b in others])
-        judges = validity_notes([a, *others], known) if grading is GRADING else []
-        gates = [(each, gate(each, text)) for each in found for text in fail_if or ()]
+        judges = validity_lines([a, *others])
     one = found[0] if len(found) == 1 else None
     metrics = grading.response_metrics
     groups = list(grading.groups.values()) or [list(metrics)]
@@ -131,7 +99,7 @@ def compare(
     groups = [names for group in groups if (names := [each for each in group if each in there])]
     sections = [
         [
-            [*[each.label_b] * (one is None), *_figures(by_name[name]), *_crossed(each, name)]
+            [*[each.label_b] * (one is None), *_figures(by_name[name])]
             for name in group
             if name in by_name
         ]
@@ -141,41 +109,22 @@ def compare(
     pairs = zip(others, found, strict=True)
     every = (_warnings(a, b, each, run_b is None) for b, each in pairs)
     warnings = list(dict.fromkeys(chain.from_iterable(every)))
-    notes: dict[str, Any] = {"validity": [asdict(note) for note in judges]} if judges else {}
-    notes |= {"conditions": [{"b": b.label_b} | asdict(one) for b, one in gates]} if gates else {}
     whole = one.to_dict() if one else {"comparisons": [each.to_dict() for each in found]}
-    crossed = _OVER_WORDINGS if found[0].over_wordings else ()
-    columns = [*["B"] * (one is None), *_COLUMNS, *crossed]
+    columns = [*["B"] * (one is None), *_COLUMNS]
     Output(
         [
             Line(f"A: {a.label}"),
             *(Line(f"B: {each.label_b}" + f" ({_shared(each)})" * (one is None)) for each in found),
             *([Line(_shared(one))] if one else []),
-            *(Line(draws) for draws in dict.fromkeys(each.draws for each in found) if draws),
             Sheet("", columns, 1 + (one is None), sections),
             Line(_explained(found, grading, chain(*groups))),
             *(Line(each, "Warning") for each in warnings),
-            *(Line(each, "Judge") for each in validity_lines(judges)),
-            *(Line(f"{each.label_b}: " * (one is None) + str(judged)) for each, judged in gates),
+            *(Line(each, "Judge") for each in judges),
         ],
         partial(_frame, found),
-        lambda: {**whole, "warnings": warnings, **notes},
+        lambda: {**whole, "warnings": warnings, "judges": judges},
         details=list(_flips(one, flips)) if one else [],
     ).deliver(files)
-    if failed := [judged.condition for _, judged in gates if judged.outcome == "failed"]:
-        fail(f"Failed: {', '.join(failed)}")
-
-
-@contextmanager
-def _errors_exit(status: int) -> Iterator[None]:
-    """Errors exit with this status: with conditions, status 1 says that one of them holds."""
-    try:
-        yield
-    except UserError as error:
-        complain(error)
-        raise typer.Exit(status) from None
-    except typer.Exit:
-        raise typer.Exit(status) from None
 
 
 def _shared(found: Comparison) -> str:
@@ -278,14 +227,6 @@ def _figures(metric: MetricDifference) -> list[str]:
     ]
 
 
-def _crossed(found: Comparison, name: str) -> list[str]:
-    """The cells of ``_OVER_WORDINGS``; none if no metric has them."""
-    if name not in found.over_wordings:
-        return [NONE, NONE] if found.over_wordings else []
-    low, high, p = found.over_wordings[name].values()
-    return [f"[{figure(low, '+.3f')}, {figure(high, '+.3f')}]", figure(p, ".4f")]
-
-
 def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[str]) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
     lower = [
@@ -299,11 +240,7 @@ def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[st
         f"documents; p (Holm): adjusted for the {tested} metrics tested. n: documents with a value "
         "in both runs / in at least one."
     )
-    crossed = (
-        "wordings: over documents and wordings, both drawn from many: whether B - A would be seen "
-        "with other wordings as well; 95% interval and p of Clark's F (1973), not adjusted."
-    )
-    return " ".join([means, *[crossed] * any(each.over_wordings for each in found), *lower])
+    return " ".join([means, *lower])
 
 
 def _flips(comparison: Comparison, most: int) -> Iterator[Block]:

@@ -10,10 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.base.escaping import cost, did_you_mean, listed
-from lmms_rpts.base.settings import Settings, load_settings, options_given
-from lmms_rpts.commands.blocks import measured
-from lmms_rpts.commands.common import IncludePath, Judge, fail
+from lmms_rpts.base.escaping import cost, did_you_mean
+from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.commands.common import IncludePath, Judge
 
 
 def estimate(
@@ -28,12 +27,6 @@ def estimate(
     ],
     judge: Judge = None,
     include_path: IncludePath = None,
-    perturb: Annotated[
-        str | None,
-        typer.Option(
-            "--perturb", help="Expand the tasks, as LMMS_RPTS_PERTURB: wording=5,order=all,..."
-        ),
-    ] = None,
     samples: Annotated[
         Path | None,
         typer.Option(
@@ -44,69 +37,14 @@ def estimate(
     limit: Annotated[
         int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
     ] = None,
-    detect: Annotated[
-        float | None,
-        typer.Option(
-            "--detect",
-            min=0.0001,
-            max=1.0,
-            help="Instead: how many documents a difference of this size between two models needs, "
-            "in accuracy and in RPTS, and which difference the documents of the tasks can show.",
-        ),
-    ] = None,
-    known: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--from",
-            metavar="RUN",
-            help="With --detect: a scored run whose spread is used, or two whose difference is.",
-        ),
-    ] = None,
 ) -> None:
     """Estimate the judge calls and tokens of tasks, without any judge call.
 
     Set LMMS_RPTS_PRICE=INPUT/OUTPUT (prices per million tokens) to see the cost as well.
-
-      lmms-rpts estimate rpts_eval_en --detect 0.05
     """
-    if detect is not None:
-        _detect(detect, tasks, known or [], limit, include_path)
-        return
-    if known:
-        fail("--from needs --detect DIFFERENCE")
     settings = load_settings(judge=judge)
-    with options_given(perturb=perturb):
-        found = _gather(tasks, samples, limit, include_path)
+    found = _gather(tasks, samples, limit, include_path)
     _show(found, settings)
-
-
-def _detect(
-    difference: float,
-    names: Sequence[str],
-    places: Sequence[str],
-    limit: int | None,
-    own: Path | None,
-) -> None:
-    from lmms_rpts.analysis.detection import detection
-    from lmms_rpts.host.documents import load_task
-    from lmms_rpts.runs.record import perturbed_of
-    from lmms_rpts.tasks.all_runs import read_runs
-    from lmms_rpts.tasks.benchmark import answered_tasks, read_documents
-
-    runs = read_runs(places) if places else []
-    if len(runs) > 2:
-        fail(f"--from: one run or two, not {len(runs)}: {listed([run.label for run in runs])}")
-    numbers: dict[str, int] = {}
-    for name in names:
-        if name not in answered_tasks():
-            numbers[name] = len(load_task(name, own).task_docs)
-            continue
-        for task, docs in read_documents(name).items():
-            # All draws of an expanded sample are one document.
-            drawn = enumerate(map(perturbed_of, docs))
-            numbers[task] = len({each["sample"] if each else at for at, each in drawn})
-    numbers = {task: min(number, limit or number) for task, number in numbers.items()}
-    measured(detection(difference, numbers, runs)).deliver([])
 
 
 Found = dict[str, tuple[list[Mapping[str, Any]], list[str] | None]]
@@ -116,7 +54,6 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.analysis.rescoring import check_expansions
     from lmms_rpts.host.task_index import split_name
     from lmms_rpts.runs.responses import read_responses
 
@@ -130,7 +67,6 @@ def _gather(
         # Under the name of the task, or of the one that it wraps.
         asked = split_name(task)
         names = [task, *([asked.base] if asked else [])]
-        check_expansions(saved.files, names)
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)

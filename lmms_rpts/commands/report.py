@@ -9,29 +9,21 @@ import typer
 
 from lmms_rpts.base.escaping import count, printable
 from lmms_rpts.commands.common import (
-    Comments,
     Images,
     ImageSize,
     IncludePath,
     Runs,
-    Validities,
     fail,
     image_advice,
     protect_inputs,
-    read_validities,
 )
 
 
 def report(
     runs: Runs,
-    output: Annotated[
-        Path,
-        typer.Option(
-            "--output",
-            "-o",
-            help="FILE.html: one file. Anything else: a folder with the page and larger images.",
-        ),
-    ] = Path("report.html"),
+    output: Annotated[Path, typer.Option("--output", "-o", help="FILE.html to write.")] = Path(
+        "report.html"
+    ),
     images: Images = None,
     include_path: IncludePath = None,
     no_images: Annotated[bool, typer.Option("--no-images", help="Leave out the images.")] = False,
@@ -55,8 +47,6 @@ def report(
         ),
     ] = False,
     title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
-    validity: Validities = None,
-    comments: Comments = None,
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
@@ -71,11 +61,8 @@ def report(
     from lmms_rpts.tasks.all_runs import read_all_runs
 
     check_page(output)
-    files = read_validities(validity)
     found = read_all_runs(runs).every
-    protect_inputs(
-        found, [output], *(each.path for each in files), *(comments or ()), page_of="report"
-    )
+    protect_inputs(found, [output], page_of="report")
     written = write_report(
         found,
         output.expanduser(),
@@ -84,17 +71,15 @@ def report(
         images=images,
         include_path=include_path,
         longest_side=image_size,
-        validity=files,
         limit=limit,
         published=published,
-        comments=comments or (),
     )
     typer.echo(
         f"{written.path}: {count(written.instances, 'instance')}, "
         f"{count(written.images, 'image')}, {written.size / 1e6:,.1f} MB"
     )
-    for said in (*written.mismatches, *(f"{each}." for each in written.left_out)):
-        typer.echo(f"Note: {printable(said)}", err=True)
+    for said in written.left_out:
+        typer.echo(f"Note: {printable(said)}.", err=True)
     missing = written.images_wanted - written.images
     if missing and not no_images:
         tasks = {task for run in found for task in run.tasks}
@@ -107,14 +92,6 @@ def report(
 
 def check_page(output: Path) -> None:
     """Fail unless a report may be written there; to be called before any judge call."""
-    from lmms_rpts.report.writing import check_folder
-
-    if output.suffix.lower() in (".html", ".htm"):
-        protect_inputs([], [output], page_of="report")
-        return
-    if output.suffix and not output.is_dir():
-        fail(
-            f"Cannot write {output}: use FILE.html, or a folder, whose name has no suffix. To get "
-            "a PDF, print the page from a browser"
-        )
-    check_folder(output.expanduser())
+    if output.suffix.lower() not in (".html", ".htm"):
+        fail(f"Cannot write {output}: use FILE.html. To get a PDF, print the page from a browser")
+    protect_inputs([], [output], page_of="report")

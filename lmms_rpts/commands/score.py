@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -39,7 +38,6 @@ from lmms_rpts.commands.evaluation import (
 from lmms_rpts.commands.report import check_page, report
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.repetition import Repetition
     from lmms_rpts.analysis.rescoring import Rescoring
 
 _INTERRUPTED = 130
@@ -53,23 +51,14 @@ def score(
             metavar="SAMPLES...",
             help=(
                 "Samples of lmms-eval (--log_samples; files, or the folder of one run), or JSONL "
-                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), logs of '
-                "inspect_ai (.eval), results of VLMEvalKit (.xlsx), or the publishers' prediction "
-                "files."
+                'of {"task", "doc_id" or "id", "response"} (also JSON, CSV, Parquet), or the '
+                "publishers' prediction files."
             ),
             show_default=False,
         ),
     ],
     task: Annotated[
         str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
-    ] = None,
-    like: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="Repeat a run: its results file, or its folder."),
-    ] = None,
-    data: Annotated[
-        Path | None,
-        typer.Option(exists=True, help="Data set of a log, such as VLMEvalKit's DATASET.tsv."),
     ] = None,
     judge: Judge = None,
     correct: Annotated[
@@ -114,27 +103,17 @@ def score(
     """Score saved responses to any task, with any judge, without the model.
 
     For a task of lmms-eval or of another package, images and prompts come from the task, and its
-    own metric decides whether an answer is right. Without --task, the questions in a log of
-    inspect_ai or VLMEvalKit become a task of their own, below the output folder. Responses of
-    several models or rounds are scored as one run for each model and round. Runs lmms-eval on the
-    responses, and writes results and samples in its formats. The exit status is 1 if judging
-    stopped before its end.
+    own metric decides whether an answer is right. Responses of several models or rounds are scored
+    as one run for each model and round. Runs lmms-eval on the responses, and writes results and
+    samples in its formats. The exit status is 1 if judging stopped before its end.
     """
-    from lmms_rpts.analysis.repetition import read_repetition
-
     if page:
         check_page(page)
-        check_outputs([page if page.suffix else page / "index.html"])
+        check_outputs([page])
     written: list[str] = []
-    known = read_repetition(like) if like else None
     try:
-        with (
-            _terminable(),
-            tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder,
-            options_given(None, known.settings if known else {}),
-        ):
-            task, include_path = _task(samples, task, include_path, data, output)
-            chosen = _Chosen(task, judge, output, include_path, correct, verbose, known)
+        with _terminable(), tempfile.TemporaryDirectory(prefix="lmms-rpts-") as folder:
+            chosen = _Chosen(task, judge, output, include_path, correct, verbose)
             jobs = _jobs(samples, Path(folder), name, models or [])
             runs: Iterator[_Job] = (
                 (part, _score(files, of, part, Path(folder, str(number)), chosen))
@@ -169,10 +148,7 @@ _Job = tuple[str, Iterable[Written]]
 
 @dataclass(frozen=True, slots=True)
 class _Chosen:
-    """What the options of the command choose, for all runs.
-
-    ``known``: the repeated run.
-    """
+    """What the options of the command choose, for all runs."""
 
     task: str | None
     judge: str | None
@@ -180,37 +156,6 @@ class _Chosen:
     include_path: Path | None
     correct: str | None
     verbose: bool
-    known: Repetition | None
-
-
-def _task(
-    samples: list[Path],
-    task: str | None,
-    include_path: Path | None,
-    data: Path | None,
-    output: Path,
-) -> tuple[str | None, Path | None]:
-    """The task, and the folder of its files: those given, or of the questions in logs."""
-    from lmms_rpts.commands.init import next_commands, start_from
-    from lmms_rpts.tasks.own.logs import notes_of, questions_of, read_logs
-    from lmms_rpts.tasks.own.starting import write_start
-
-    logs = read_logs(samples)
-    for note in notes_of(logs):
-        typer.echo(note)
-    if data and (task or not logs):
-        fail("--data is for a log of inspect_ai or VLMEvalKit without --task")
-    if task or not logs:
-        return task, include_path
-    name, table = questions_of(logs, data)
-    pairs = ["ability=category"] * ("category" in table.names)
-    bare = sum(not row.fields.get("answer") for row in table.rows)
-    reason = f"{bare} questions have no answer" if bare else "detected"
-    start = start_from(name, table, pairs, reason, "none" if bare else None)
-    write_start(start, output / name, next_commands(start, output / name), again=True)
-    shown = f", {len(start.images)} images" if start.images else "; no images: see --data"
-    typer.echo(f"Task: {output / name} ({len(table.rows)} questions of {table.place}{shown})")
-    return name, output / name
 
 
 def _jobs(
@@ -283,8 +228,8 @@ def _score(
 
     judge, correct, output = given.judge, given.correct, given.output
     metric = load_settings(correct=correct).correct
-    default, own = given.known.task if given.known else None, own_tasks(given.include_path)
-    rescoring = plan_score(samples, given.task, own=own, correct=metric, default_task=default)
+    own = own_tasks(given.include_path)
+    rescoring = plan_score(samples, given.task, own=own, correct=metric)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
         fail(
             "--correct is only for tasks of other packages: the built-in tasks grade answers "
@@ -305,9 +250,6 @@ def _score(
         )
     else:
         _announce(rescoring, model, chosen)
-    if given.known:
-        with options_given(judge=judge, correct=correct):
-            _show_differences(given.known.differences(model, rescoring))
     tasks = given.include_path and str(given.include_path.absolute())
     include = ["--include_path", tasks] if tasks else []
     folder.mkdir()
@@ -316,9 +258,8 @@ def _score(
     if rescoring.grades:
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
-    perturb = rescoring.perturb
     follow = {"status": output.absolute(), "command": same_command()}
-    with options_given(judge=chosen, correct=correct, grades=grades, perturb=perturb, **follow):
+    with options_given(judge=chosen, correct=correct, grades=grades, **follow):
         environment = environment_without()
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
@@ -415,16 +356,6 @@ def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
             "scored one after another, and there is no row for their group"
         )
     typer.echo(f"Scoring {model}, judge: {judge or rescoring.default_judge}")
-
-
-def _show_differences(found: Iterator[tuple[str, object, object]]) -> None:
-    rows = [("differs", "in that run", "now"), *(tuple(map(str, each)) for each in found)]
-    widths = [max(map(len, cells)) for cells in zip(*rows, strict=True)]
-    for row in rows if len(rows) > 1 else ():
-        cells = map(str.ljust, map(visible, row), widths)
-        typer.echo("  ".join(cells).rstrip())
-    if len(rows) == 1:
-        typer.echo("Settings, prompts, responses and data are those of that run")
 
 
 def _evaluate(

@@ -13,13 +13,14 @@ from lmms_rpts.base.schema import Model, Several, Text, all_faults
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.rating_file import Relation
-from lmms_rpts.runs.record import perturbed_of
 
 Asked = TypeVar("Asked", bound=Model)
 
 Stance = Literal["agree", "disagree"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
+
+Relation = Literal["guided", "adversarial", "independent"]
+"""How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
 
 
 class ReasoningDocument(Model):
@@ -104,9 +105,8 @@ def instance_of(
     fields = {
         name: _recorded(doc.get(names.get(name, field.alias or name)), field.annotation)
         for name, field in kind.model_fields.items()
-        if name not in known and not field.exclude and name != "perturbed"
+        if name not in known and not field.exclude
     }
-    known = {"perturbed": perturbed_of(doc), **known}
     return kind.model_validate({**fields, **known}, by_name=True)
 
 

@@ -55,9 +55,9 @@ class Isolation:
 
     def begin(self, work: Callable[[], Dialogue[T]], otherwise: Callable[[str], T]) -> Dialogue[T]:
         """The conversation that ``work`` starts; code before its first question runs at once."""
-        return self._guarded(self.run(work, lambda reason: _ended(otherwise(reason))), otherwise)
+        return self._isolated(self.run(work, lambda reason: _ended(otherwise(reason))), otherwise)
 
-    def _guarded(self, dialogue: Dialogue[T], otherwise: Callable[[str], T]) -> Dialogue[T]:
+    def _isolated(self, dialogue: Dialogue[T], otherwise: Callable[[str], T]) -> Dialogue[T]:
         try:
             return (yield from dialogue)
         except Exception as error:

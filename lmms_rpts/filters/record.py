@@ -238,11 +238,6 @@ class RptsInstance(Asked):
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
 
     @property
-    def gold(self) -> tuple[str, ...]:
-        """The reasoning for the statement; empty if it is negated: only its facts hold then."""
-        return () if self.perturbed is not None and self.perturbed.negated else self.reasoning
-
-    @property
     def abilities(self) -> tuple[str, ...]:
         """The abilities, in English if RPTS-Eval names them in both languages."""
         return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))

@@ -306,14 +306,12 @@ class QuestionReading(Reading):
         ):  # `read_answer` handles "none"; another class handles "agree"
             raise ValueError(f"Answers of the form {self.form!r} are not graded here")
         gold, options = str(doc["answer"]), as_texts(doc.get("options"))
-        marks = as_texts(doc.get("marks"))
         tolerance = doc.get("tolerance")
         found = grade(
             said,
             gold,
-            kind=infer_kind(gold, options, marks) if self.form == "mixed" else self.form,
+            kind=infer_kind(gold, options) if self.form == "mixed" else self.form,
             options=options,
-            marks=marks,
             tolerance=tolerance if isinstance(tolerance, int | float) and tolerance >= 0 else 0.0,
         )
         request = partial(
@@ -322,10 +320,7 @@ class QuestionReading(Reading):
             doc["language"],
             parse=parse_yes_no,
             question=doc["statement"],
-            options=[
-                f"{marks[at] if marks else chr(ord('A') + at)}. {text}"
-                for at, text in enumerate(options)
-            ],
+            options=[f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(options)],
             reference=gold,
             response=said,
         )

@@ -118,8 +118,7 @@ class TransformFilter(JudgingFilter):
             from lmms_rpts.grading.grader import gold_fault
 
             options = as_texts(doc.get("options"))
-            marks = as_texts(doc.get("marks"))
-            if fault := gold_fault(self.form, str(doc["answer"]), options, marks):
+            if fault := gold_fault(self.form, str(doc["answer"]), options):
                 yield f"'answer' cannot be graded as a {self.form}: {fault}"
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[TransformedResponse]:

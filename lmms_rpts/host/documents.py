@@ -22,9 +22,7 @@ from lmms_rpts.filters.documents import (
     without_media,
 )
 from lmms_rpts.host.task_index import split_name, task_files
-from lmms_rpts.runs.record import perturbed_of
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.expansion import expanded
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
 _STEPS = {
@@ -185,7 +183,6 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
     """The documents of a custom task, or of ``NAME_rpts``, by number."""
     task = load_task(name, include_path)
-    task.task_docs = expanded(name, task.task_docs, task.config.metadata)
     longest = load_settings().image_size
     asked = split_name(name)
     if asked is not None:
@@ -215,18 +212,15 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)
     question = without_steps(asked if asked.strip() else said_in(task, row)).strip()
-    language, perturbed = language_of(question), perturbed_of(row)
-    # Images have the number of the document in the data, which reports read.
-    sample = perturbed["sample"] if perturbed else doc_id
+    language = language_of(question)
     doc = Document(
-        perturbed=perturbed,
         id=None,
         doc_id=doc_id,
         language=language,
         statement=question,
         context=question,
         textual_clue=[],
-        visual_clue=[image_name(name, sample, at) for at in range(images)],
+        visual_clue=[image_name(name, doc_id, at) for at in range(images)],
         reasoning=[],
         answer=target_text(target),
         target=as_text(target),  # as lmms-eval logs it

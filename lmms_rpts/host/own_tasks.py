@@ -12,7 +12,6 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.host.task_index import filters_of, wrapped_name
@@ -152,9 +151,7 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
             return True
         if path == -1:  # a tag, or a group defined by its tasks
             return any(_uses_filters(manager, part, seen) for part in entry["task"])
-        # The built-in tasks of an expanded run are checked early as well.
-        places = _packages()["perturb" in Settings.given() :]
-        if any(Path(path).resolve().is_relative_to(place) for place in places):
+        if any(Path(path).resolve().is_relative_to(place) for place in _packages()):
             return False
         config = manager._get_config(name)
     else:

@@ -13,7 +13,6 @@ from lmms_eval.api.registry import register_model
 
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.runs.reading import check_expansion
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
 
 _ARGUMENTS = ("samples", "name")
@@ -64,12 +63,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         turns: Counter[tuple[str, int]] = Counter()
         served: list[str | GenerationResult] = []
         missing: list[str] = []
-        checked: set[str] = set()
         for request in requests:
             doc_id, task, split = request.args[-3:]
-            if task not in checked:
-                checked.add(task)
-                check_expansion(self.saved.files, task, self._expansion(task, split))
             saved = self.saved.responses(task, doc_id, self._own_id(task, split, doc_id))
             turn = turns[task, doc_id]
             turns[task, doc_id] += 1
@@ -83,8 +78,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 f"replay: {self.saved.path} has no response to "
                 f"{listed(missing, '; ')}. It has responses to: "
                 f"{', '.join(self.saved.tasks) or 'nothing'}. Add the missing ones, replay another "
-                "file, or run fewer documents (--limit, --offset). Responses to an expanded task "
-                'need "doc_id", and the LMMS_RPTS_PERTURB with which they were generated'
+                "file, or run fewer documents (--limit, --offset)"
             )
         return served
 
@@ -96,13 +90,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """Not possible: only text is saved."""
         raise NotImplementedError("replay supports generated text, not likelihoods")
 
-    def _expansion(self, task: str, split: str) -> str:
-        expansion = getattr(self.task_dict[task][split], "expansion", None)
-        return expansion.spec if expansion else ""
-
     def _own_id(self, task: str, split: str, doc_id: int) -> object:
-        if self._expansion(task, split):
-            return None  # all draws of a document share its id
         ids = self._ids.get((task, split))
         if ids is None:
             dataset = self.task_dict[task][split]

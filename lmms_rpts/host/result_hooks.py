@@ -27,20 +27,13 @@ _OUR_TASKS = "_lmms_rpts_tasks"
 def stderr_for_metric(
     original: Callable[..., Any], metric: Any, bootstrap_iters: int
 ) -> Callable[..., float] | None:
-    """The standard error of means that leave documents out, and of metrics of expanded tasks."""
+    """The standard error of means that leave documents out."""
     from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
 
     if metric is mean_of_scored:
         return stderr_of_scored if bootstrap_iters > 0 else None
     found: Callable[..., float] | None = original(metric, bootstrap_iters)
-    draws = sys.modules.get("lmms_rpts.tasks.draw_metrics")
-    if draws is None or bootstrap_iters <= 0:
-        return found
-    if getattr(found, "__name__", "") == "mean_stderr":
-        # The own metric of a wrapped task: its draws of a sample are not independent.
-        return lambda items: draws.stderr_of_means(items, found)
-    error: Callable[..., float] | None = draws.stderr_of(metric) or found
-    return error
+    return found
 
 
 def pooled_sample_stderr(
@@ -56,13 +49,10 @@ def pooled_sample_stderr(
 def consolidate_group_results(
     original: Callable[..., Any], results: Any, versions: Any, tasks: Any, *more: Any, **named: Any
 ) -> Any:
-    """Group results without metrics that no document has a value of, and with those of draws."""
+    """Group results without metrics that no document has a value of."""
     own_tasks = sys.modules.get("lmms_rpts.host.own_tasks")
     if own_tasks is not None:  # it has checked each task with RPTS filters
         own_tasks.drop_unlisted_metrics(results, tasks)
-    draws = sys.modules.get("lmms_rpts.tasks.draw_metrics")
-    if draws is not None:
-        draws.list_in_groups(tasks)
     return original(results, versions, tasks, *more, **named)
 
 

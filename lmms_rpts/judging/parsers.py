@@ -69,12 +69,6 @@ def strip_thinking(reply: str) -> str:
     return _THINKING_BEGINS.split(said)[0]
 
 
-def stated_reason(reply: str) -> str:
-    """The reason of a reply in the requested schema; else the whole reply after its thinking."""
-    reason = (_json_object(reply) or {}).get("reason")
-    return reason if isinstance(reason, str) else strip_thinking(reply).strip()
-
-
 def _json_object(reply: str) -> dict[str, Any] | None:
     """The JSON object that a reply consists of; None if it is something else."""
     said = strip_thinking(reply).strip()
@@ -320,7 +314,6 @@ _MISTAKES: Mapping[Mistake, str] = {
 parse_mistake = _parser(_MISTAKES)
 parse_grade = _parser({"correct": "正确", "incorrect": "不正确|错误"})
 parse_consistency = _parser({"consistent": "一致", "inconsistent": "不一致"})
-parse_relation = _parser({"guided": "引导", "adversarial": "对抗", "independent": "独立"})
 parse_pretended = _parser({"pretended": "假装", "none": "没有"})
 
 

@@ -6,7 +6,7 @@ All patterns are bounded, so the time is linear in the length of the text.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from lmms_rpts.reasoning.clues import Clue, ClueKind
@@ -120,26 +120,6 @@ def has_chinese_label(text: str) -> bool:
     """Whether the first reference in ``text`` has a Chinese label."""
     match = _MENTION.search(text)
     return match is not None and not lower(match["word"]).isascii()
-
-
-def renumbered(text: str, numbers: Mapping[ClueKind, Sequence[int]]) -> str | None:
-    """The text with other numbers of clues, and all else as it is; None if that is impossible.
-
-    Args:
-        text: any text; of "Images 0-2" or "the first image" the number can't be replaced.
-        numbers: for each kind, the new number of each clue; others keep theirs.
-    """
-    if any(mention.clue.kind in numbers for mention in _ordinals(text)):
-        return None
-    for named, more in reversed(list(_lists(text))):
-        new = numbers.get(_WORDS[lower(named["word"])], ())
-        if new and any(each["range"] for each in more):
-            return None
-        for each in (*reversed(more), named):
-            if each["number"] is not None and int(each["number"]) < len(new):
-                start, end = each.span("number")
-                text = f"{text[:start]}{new[int(each['number'])]}{text[end:]}"
-    return text
 
 
 def _lists(text: str) -> Iterator[tuple[re.Match[str], list[re.Match[str]]]]:

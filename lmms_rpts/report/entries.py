@@ -10,17 +10,15 @@ from functools import cached_property
 from itertools import chain, islice
 from typing import Any
 
-from lmms_rpts.analysis.overview import differing_in, outcome, overview_of
-from lmms_rpts.analysis.validity import validity_notes
+from lmms_rpts.analysis.overview import outcome, overview_of
+from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.report.draws import Against, compare_prompts, first_difference
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import Logged, read_logged
-from lmms_rpts.runs.validity import ValidityFile
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import summarize_grades
@@ -59,11 +57,8 @@ class Answer:
         rank: lower ranks are shown first.
         scale: what the score measures, if it is not right or wrong.
         score: the score that counts; None if there is none.
-        flags: the lists of the benchmark that contain it, such as ``disagreements``.
-        draw: the name of the draw, or of the variant of the question; empty: there is only one.
-        prompt: what the model was asked, as far as the samples contain it.
-        turns: the same by turns, see `Logged`; empty: the samples do not contain it.
-        against: how it differs from the first draw.
+        flags: the flags of the benchmark that hold for it, such as ``disagreements``.
+        turns: what the model was asked, see `Logged`; empty: the samples do not contain it.
     """
 
     anchor: str
@@ -77,10 +72,7 @@ class Answer:
     scale: str
     score: float | None
     flags: tuple[str, ...]
-    draw: str
-    prompt: str
     turns: Sequence[tuple[str, str]]
-    against: Against
 
 
 @dataclass(frozen=True)
@@ -88,15 +80,12 @@ class Cell:
     """The answers of one run to one question: the one to check first, and how many there are.
 
     ``left_out``: number of answers that are not shown.
-    ``pair``: of several draws, the first that has a score, and the next that is right where it is
-    wrong or the other way round, else the one whose score differs most.
     """
 
     worst: Answer
     right: int
     of: int
     left_out: int
-    pair: tuple[Answer, Answer] | None
 
 
 @dataclass(frozen=True)
@@ -140,7 +129,7 @@ class Entry:
     def gold(self) -> Mapping[str, Any]:
         """The gold reasoning: picture, and ``lines`` with numbers of steps."""
         tree, lines, count = gold_tree(self.instance), [], 0
-        for line in self.instance.gold:
+        for line in self.instance.reasoning:
             steps = len(parse_chain([line], self.instance.language).steps)
             lines.append((count if steps else None, line))
             count += steps
@@ -169,8 +158,6 @@ class View:
         outcomes: for each run, the number of answers by outcome.
         tagged: the values of each breakdown that the shown questions have.
         filters: those that a reader can choose from.
-        flips: for each run, the number of questions with several draws (``of``), and of those in
-            which draws differ from the first one, by ``DIFFERING``.
         summary: the numbers, with tables of the breakdowns that divide the questions.
         figures: the numbers of each run, for each of its tasks that is summarized separately.
         agreement: how often the first run and another one, by its index, had these two outcomes.
@@ -197,21 +184,15 @@ class View:
         self.name = f"graded-{_plain(benchmark.name)}" if benchmark else ""
         cases: dict[object, Case] = {}
         for at, run in enumerate(runs):
-            firsts: dict[object, Any] = {}
             for record in run.responses:
-                # Draws of one question differ in what they ask.
-                asked = _asked(firsts.setdefault(record.instance.key, record))
+                asked = _asked(record)
                 if asked not in cases:
                     cases[asked] = (_make_anchor(record.instance, given), [])
                 cases[asked][1].append((at, record))
         self.total = len(cases)
-        self.flips: list[Counter[str]] = [Counter() for _ in runs]
         self.agreement: Counter[tuple[int, str, str]] = Counter()
         for _, answers in cases.values():
             by_run = self._by_run(answers)
-            for count, records in zip(self.flips, by_run, strict=True):
-                if flips := self._flips(records):
-                    count.update({"of", *chain.from_iterable(flips.values())})
             one, *others = (min(map(self._rank, each)) if each else () for each in by_run)
             self.agreement.update(
                 (at, self._urgency[int(one[0])], self._urgency[int(other[0])])
@@ -265,7 +246,7 @@ class View:
         return None if found is None else float(found)
 
     def _flags(self, record: Any) -> tuple[str, ...]:
-        return tuple(name for name, each in self.grading.lists.items() if each.wanted(record))
+        return tuple(name for name, holds in self.grading.flags.items() if holds(record))
 
     def _rank(self, record: Any) -> tuple[float, ...]:
         score, order = self._score(record), self._urgency.index(self.outcome(record))
@@ -298,17 +279,6 @@ class View:
             by_run[run].append(record)
         return by_run
 
-    def _flips(self, records: Sequence[Any]) -> Mapping[int, Sequence[str]]:
-        """In what draws differ from the first that has a score, which comes first."""
-        if len({each.instance.doc_id for each in records}) < 2:
-            return {}
-        order = sorted(range(len(records)), key=lambda at: self._score(records[at]) is None)
-        return {at: self._differing(records[order[0]], records[at]) for at in order}
-
-    def _differing(self, one: Any, other: Any) -> Sequence[str]:
-        found = {self.outcome(one), self.outcome(other)} - {"unscored", "value"}
-        return ("answer",) if len(found) > 1 else ()
-
     def _entry(self, anchor: str, answers: Iterable[tuple[int, Any]]) -> Entry:
         by_run = self._by_run(answers)
         shown = [
@@ -328,25 +298,14 @@ class View:
         )
 
     def _shown(self, anchor: str, run: int, records: Sequence[Any]) -> list[Answer]:
-        """The answers of a run that are shown; if there are too many, draws that flip are kept."""
-        if not records:
-            return []
-        flips = self._flips(records)
-        first, *others = flips or range(len(records))
-        others.sort(key=lambda at: not flips.get(at))
-        answers = {
-            at: self._answer(f"{anchor}-{at}" if at else anchor, run, records[at])
-            for at in sorted([first, *others][: self._most_answers])
-        }
-        for at in answers.keys() - {first} if flips else ():
-            prompt = compare_prompts(answers[first].prompt, answers[at].prompt)
-            step = first_difference(records[first], records[at])
-            against = Against(answers[first].draw, flips[at], prompt, *step)
-            answers[at] = replace(answers[at], against=against)
-        return list(answers.values())
+        """The answers of a run that are shown."""
+        return [
+            self._answer(f"{anchor}-{at}" if at else anchor, run, record)
+            for at, record in enumerate(records[: self._most_answers])
+        ]
 
     def _answer(self, anchor: str, run: int, record: Any) -> Answer:
-        display, drawn = self.grading.display, record.instance.perturbed
+        display = self.grading.display
         asked, shown = display.question(record), display.answer(record)
         logged = self._logged[run].get((record.instance.task, record.instance.doc_id), Logged())
         gold = tuple(asked.gold)
@@ -364,10 +323,7 @@ class View:
             scale=display.scale(record),
             score=self._score(record),
             flags=self._flags(record),
-            draw=drawn.words if drawn else shown.variant,
-            prompt=logged.prompt or "\n".join((asked.text, *asked.options)),
             turns=logged.turns,
-            against=Against(),
         )
 
     def _cell(self, records: Sequence[Any], shown: Sequence[Answer]) -> Cell | None:
@@ -375,18 +331,7 @@ class View:
             return None
         worst = min(shown, key=lambda each: each.rank)
         right = sum(self.outcome(each) == "right" for each in records)
-        first = next(each for each in shown if not each.against.first)
-        others = (each for each in shown if each.against.first)
-
-        def apart(other: Answer) -> float:
-            known = other.score if other.score is not None else first.score
-            return (
-                2.0 if "answer" in other.against.flips else abs((known or 0) - (first.score or 0))
-            )
-
-        other = max(others, key=apart, default=None)
-        pair = (first, other) if other else None
-        return Cell(worst, right, len(records), len(records) - len(shown), pair)
+        return Cell(worst, right, len(records), len(records) - len(shown))
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
@@ -412,35 +357,24 @@ class View:
 class RptsView(View):
     """The questions of the runs that RPTS scored, with their trees.
 
-    Args:
-        validity: validity files that the user passed.
-
     Attributes:
         overviews: the numbers of each run.
-        validity: error rates of the runs' judges; empty if no file is set.
+        validity: what was measured of the runs' judges on labelled steps.
     """
 
     _urgency = URGENCY
     _most_images = _most_answers = None  # steps cite images by number
 
-    def __init__(
-        self,
-        runs: Sequence[Run],
-        validity: Sequence[ValidityFile] = (),
-        given: set[str] | None = None,
-    ) -> None:
+    def __init__(self, runs: Sequence[Run], given: set[str] | None = None) -> None:
         super().__init__(None, GRADING, runs, None, set() if given is None else given)
         self.overviews = [overview_of(run) for run in runs]
         self.warnings[:0] = _judge_warnings(runs)
         self.warnings += _data_warnings(self.entries)
-        self.validity = validity_notes(runs, validity)
+        self.validity = validity_lines(runs)
 
     def outcome(self, record: RptsRecord) -> str:
         """Whether answer and reasoning are right."""
         return outcome(record)
-
-    def _differing(self, one: RptsRecord, other: RptsRecord) -> Sequence[str]:
-        return differing_in([one, other])
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         return question.images
@@ -493,9 +427,7 @@ def _judge_warnings(runs: Sequence[Run]) -> Iterable[str]:
 def _data_warnings(entries: Sequence[Entry]) -> Iterable[str]:
     changed = sum(count > 1 for count in Counter(entry.instance.key for entry in entries).values())
     for entry in entries:
-        # The number of a document is another one in a run that is expanded.
-        asked = {each.record.instance.model_copy(update={"doc_id": 0}) for each in entry.answers}
-        changed += len(asked) > len({each.perturbed for each in asked})
+        changed += len({each.record.instance for each in entry.answers}) > 1
     if changed:
         yield (
             f"The data changed between the runs: {changed} instances have different questions, "

@@ -26,8 +26,8 @@ _LABEL = 61
 
 STYLES = ("report.css", "viewer.css", "tree.css", "tree_svg.css", "evidence.css")
 _SCRIPTS = (
-    *("core", "theme", "expression", "table", "navigation", "keys", "zoom"),
-    *("previews", "record", "files", "comments", "tree", "fit", "print", "address"),
+    *("core", "theme", "table", "navigation", "keys", "zoom"),
+    *("previews", "record", "tree", "fit", "print", "address"),
 )
 # Scripts of a report: ``core.js`` is first, since the others use what it defines.
 SCRIPTS = tuple(f"{name}.js" for name in _SCRIPTS)
@@ -95,26 +95,20 @@ class Frame:
         text = self.environment.get_template(template).render(**fields)
         return Markup(text)  # noqa: S704 - rendered
 
-    def page(
-        self, template: str = "page.jinja", *, title: str, images: str = "data:", **fields: object
-    ) -> str:
+    def page(self, template: str = "page.jinja", *, title: str, **fields: object) -> str:
         """A whole page.
 
         Args:
             template: ``page.jinja``, or one that extends it.
-            images: allowed sources of images, as in a content security policy.
             fields: for ``page.jinja``: ``body``, its content; ``parts``, pairs of a link to a
                 section and its name, for the bar at the top; ``credit``, the source of the page,
-                for the footer: the end of a sentence. Else the template's own. ``served``: whether
-                the page may fetch from its server, and send forms to it.
+                for the footer: the end of a sentence. Else the template's own.
         """
         allowed = " ".join(f"'sha256-{_hash(each)}'" for each in (_EARLY, self._script))
-        own = "'self'" if fields.get("served") else "'none'"
         # Only the page's two scripts may run, and only images may load.
         policy = (
-            f"default-src 'none'; img-src {images}; style-src 'unsafe-inline'; "
-            f"script-src {allowed}; base-uri 'none'; form-action {own}; "
-            f"connect-src {own}"
+            "default-src 'none'; img-src data:; style-src 'unsafe-inline'; "
+            f"script-src {allowed}; base-uri 'none'; form-action 'none'; connect-src 'none'"
         )
         return self.environment.get_template(template).render(
             **fields,

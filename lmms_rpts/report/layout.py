@@ -25,13 +25,8 @@ _MOST_PASSAGES = 600
 _STEP, _LEAF, _PASSAGE, _FIXED = 1e5, 1.0, 30.0, 1e9
 
 
-class Sizes(NamedTuple):
-    """Widths in the drawing, in CSS pixels; ``lines``: maximum number of text lines of a step."""
-
-    node: int = 190
-    lines: int = 6
-    passage: int = 10
-    gap: int = 14
+# Width of a step, maximum number of its text lines, width of a passing line, and the least gap.
+NODE, LINES, _PASSING, _GAP = 190, 6, 10, 14
 
 
 class Layout(NamedTuple):
@@ -74,13 +69,10 @@ def is_earlier(clue: Clue, at: int) -> bool:
     return clue.kind == "conclusion" and clue.index is not None and clue.index < at
 
 
-def lay_out(
-    tree: ReasoningTree, leaves: Sequence[Sequence[float]], sizes: Sizes | None = None
-) -> Layout:
+def lay_out(tree: ReasoningTree, leaves: Sequence[Sequence[float]]) -> Layout:
     """Place the steps of a tree; ``leaves[i]`` are the widths of the leaves below step i."""
-    sizes = sizes or Sizes()
-    steps = [_Place(height, sizes.node, _STEP) for height in tree.heights]
-    routes = _routes(tree, steps, sizes)
+    steps = [_Place(height, NODE, _STEP) for height in tree.heights]
+    routes = _routes(tree, steps)
     below = [
         [_Place(step.layer - 1, width, _LEAF) for width in widths]
         for step, widths in zip(steps, leaves, strict=True)
@@ -94,7 +86,7 @@ def lay_out(
     for place in _reading_order(tree, steps, below, routes):
         layers[place.layer].append(place)
     _order(layers)
-    _settle(layers, sizes.gap)
+    _settle(layers, _GAP)
     every = list(chain.from_iterable(layers))
     left = min((each.centre - each.width / 2 for each in every), default=0.0)
     right = max((each.centre + each.width / 2 for each in every), default=0.0)
@@ -109,7 +101,7 @@ def lay_out(
     )
 
 
-def _routes(tree: ReasoningTree, steps: Sequence[_Place], sizes: Sizes) -> _Routes:
+def _routes(tree: ReasoningTree, steps: Sequence[_Place]) -> _Routes:
     """The places that the line of each citation passes through, with both ends."""
     heights = tree.heights
     cited = {(child, at) for child, parents in enumerate(tree.parents) for at in parents}
@@ -118,7 +110,7 @@ def _routes(tree: ReasoningTree, steps: Sequence[_Place], sizes: Sizes) -> _Rout
     routes = {}
     for child, at in sorted(cited):
         between = range(heights[child] + 1, heights[at]) if passages <= _MOST_PASSAGES else ()
-        passing = [_Place(layer, sizes.passage, _PASSAGE) for layer in between]
+        passing = [_Place(layer, _PASSING, _PASSAGE) for layer in between]
         route = [steps[child], *passing, steps[at]]
         _tie(route, leads=heights[at] == nearest[child])
         routes[child, at] = route

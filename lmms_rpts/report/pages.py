@@ -7,14 +7,12 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from math import isfinite
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
-from lmms_rpts.analysis.validity import EXPLAINED
 from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.filters.questions import step_requests
@@ -28,10 +26,8 @@ from lmms_rpts.report.markup import rich
 from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
-from lmms_rpts.runs.rating_file import COMMENTS, VERSION, Comment, digest_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.runs.validity import set_title
 from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
@@ -51,8 +47,6 @@ _SHARE = re.compile(r"([01]\.\d+)(?: \[([\d.]+), ([\d.]+)\])?(?: ± [\d.]+)?")
 LONGEST = 50_000
 # Maximum number of characters of a record in the page.
 MOST_RAW = 100_000
-# Of a text in conditions.
-_LONGEST_VALUE = 200
 
 
 class Choice(NamedTuple):
@@ -80,8 +74,6 @@ def render(
     no_image: str = "",
     longest_side: int = 480,
     gallery: Gallery = MappingProxyType({}),
-    beside: bool = False,
-    comments: Sequence[Comment] = (),
 ) -> Iterator[str]:
     """The page in parts: begin, overviews, each question, and end.
 
@@ -92,22 +84,13 @@ def render(
         longest_side: longer side of the images as shown, in pixels; the files may be larger.
         gallery: pictures of the instances; those from a benchmark's own function by the anchor of
             the instance and an empty name.
-        beside: whether the images are files beside the page, in ``images``.
-        comments: of readers, to begin with.
     """
     once: dict[str, int] = {}
     graded = any(view.name or view.beside for view in views)
-    drawn = any(any(view.flips) for view in views)
-    styles = (*STYLES, "markup.css", *["graded.css"] * graded, *["draws.css"] * drawn)
-    # Before the script that fits trees into what is shown.
-    frame = Frame(styles, (SCRIPTS[0], *["draws.js"] * drawn, *SCRIPTS[1:], "written.js"))
+    styles = (*STYLES, "markup.css", *["graded.css"] * graded)
+    frame = Frame(styles, (*SCRIPTS, "written.js"))
     frame.environment.globals.update(
-        _names(),
-        once=once,
-        no_image=no_image,
-        beside=beside,
-        source_of=lambda image: f"images/{image.file_name}" if beside else image.data_uri,
-        fitted=lambda image: _fitted(image, longest_side),
+        _names(), once=once, no_image=no_image, fitted=lambda image: _fitted(image, longest_side)
     )
     places: dict[str, str] = {}
     for view in views:
@@ -118,7 +101,6 @@ def render(
         body="",
         parts=[(f"#{place}", name) for place, name in places.items()],
         credit=_CREDIT,
-        images="'self' file: data:" if beside else "data:",
     )
     # No text can contain this mark: all texts are escaped.
     before, mark, after = page.partition(_MAIN)
@@ -139,19 +121,8 @@ def render(
             )
             # For browsers without scripts; others parse it when it is opened (core.js).
             yield f'<noscript data-entry="{entry.anchor}">\n{article}</noscript>\n'
-    yield frame.body("shared.jinja", comments=json.dumps(_commented(views, comments)))
+    yield frame.body("shared.jinja")
     yield after
-
-
-def _commented(views: Sequence[View], comments: Sequence[Comment]) -> dict[str, Any]:
-    """What the page needs to save and load comments: its answers by anchor, and known comments."""
-    places = {}
-    for view in views:
-        digests = list(map(digest_of, view.runs))
-        for answer in _answers(view):
-            places[answer.anchor] = [digests[answer.run], *answer.record.place]
-    items = [each.model_dump() for each in comments]
-    return {"format": COMMENTS, "version": VERSION, "places": places, "items": items}
 
 
 def _answers(view: View) -> Iterator[Answer]:
@@ -178,7 +149,6 @@ def _names() -> dict[str, Any]:
         "heat": _heat,
         "choices": _choices,
         "words_by_run": _words_by_run,
-        "facts_of": _facts_of,
         "numbered": lambda runs: [(at, cut_middle(run.label, 60)) for at, run in enumerate(runs)],
         "equal_to": lambda values: [(f"={value}", value) for value in values],
         "tags_of": _tags_of,
@@ -186,8 +156,6 @@ def _names() -> dict[str, Any]:
         "urgency": URGENCY.index,
         "graded_urgency": GRADED_URGENCY.index,
         "interval": interval,
-        "set_title": set_title,
-        "corrected_explained": EXPLAINED,
         "grade_words": _grade_words,
         "bounded": bounded,
         "rich": _rich,
@@ -293,9 +261,6 @@ def _heat(count: int, counts: Iterable[int]) -> int:
 def _choices(view: View) -> list[Choice]:
     """The filters by the answers of a run; all of them look at the same run."""
     words = terms()
-    there = {name for counts in (*view.outcomes, *view.flips) for name in counts}
-    flips = {name: text for name, text in words["DIFFERING_WORDS"].items() if name in there}
-    drawn = [Choice("flips", "Draws differ", flips, lambda each: each.against.flips, "any")]
     if isinstance(view, RptsView):
         return [
             Choice("outcome", "Outcome", words["OUTCOME_WORDS"], lambda answer: [answer.outcome]),
@@ -306,14 +271,13 @@ def _choices(view: View) -> list[Choice]:
                 lambda answer: [each.modality for each in [answer.record.first_error] if each],
                 "any",
             ),
-            *drawn[: len(flips)],
         ]
+    there = {name for counts in view.outcomes for name in counts}
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
-    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.lists}
+    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.flags}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
-        *drawn[: len(flips)],
     ]
 
 
@@ -326,41 +290,6 @@ def _words_by_run(view: View, entry: Entry) -> str:
             own = found[answer.run].setdefault(each.name, [])
             own += [value for value in each.values(answer) if value not in own]
     return json.dumps(found, separators=(",", ":"))
-
-
-def _facts_of(view: View) -> dict[str, Any]:
-    from lmms_rpts.analysis.dataframes import cells_of
-
-    cost = cost_function()
-
-    def cells(answer: Answer) -> dict[str, Any]:
-        run = view.runs[answer.run]
-        return {"model": run.model, **cells_of(run, answer.record, view.grading, cost)}
-
-    return facts({entry.anchor: [*map(cells, entry.answers)] for entry in view.entries})
-
-
-def facts(rows: Mapping[Any, Sequence[Mapping[str, Any]]]) -> dict[str, Any]:
-    """The ``names`` in conditions that have a value, and the values in each row, as JSON."""
-
-    def plain(value: Any) -> Any:
-        if isinstance(value, float):
-            return round(value, 9) if isfinite(value) else None
-        value = " | ".join(map(str, value)) if isinstance(value, list) else value
-        return (value[:_LONGEST_VALUE] or None) if isinstance(value, str) else value
-
-    cells = {
-        key: [{name: plain(value) for name, value in each.items()} for each in row]
-        for key, row in rows.items()
-    }
-    every = chain.from_iterable(cells.values())
-    names = dict.fromkeys(name for each in every for name in each if each[name] is not None)
-    return {
-        "names": [*names],
-        "rows": {
-            key: json.dumps([[*map(each.get, names)] for each in row]) for key, row in cells.items()
-        },
-    }
 
 
 def _tags_of(entry: Entry) -> list[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import base64
-import hashlib
 import io
 import os
 import warnings
@@ -47,13 +46,8 @@ class Picture(NamedTuple):
 
     @property
     def data_uri(self) -> str:
-        """The picture as a data URI, for a page in one file."""
+        """The picture as a data URI."""
         return f"data:{_TYPE};base64,{base64.b64encode(self.content).decode('ascii')}"
-
-    @property
-    def file_name(self) -> str:
-        """The name of its file, for a report in a folder: a hash of the content."""
-        return f"{hashlib.sha256(self.content).hexdigest()[:20]}.webp"
 
 
 Gallery = Mapping[tuple[str, str], Picture]

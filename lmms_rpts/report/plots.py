@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from functools import cache, partial
 from itertools import cycle, product
 from textwrap import fill
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -173,80 +173,6 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
         # The axis covers at least one token.
         axes.set(xlim=(0, max(high * 1.3, 1)), xlabel="tokens per response (mean)", ylabel=name)
     axes.xaxis.set_major_formatter("{x:,.10g}")
-    return _render(figure, kind)
-
-
-@_plotting()
-def draw_curves(summary: GradeSummary, name: str, kind: str = "svg") -> bytes:
-    """The curves of this name, one for each model, drawn as svg, png or pdf."""
-    drawn = summary.grading.curves[name]
-    curves = [each for each in summary.curves[name] if each.n]
-    note = f"In brackets: {drawn.things}. Shaded: standard deviation over several rounds."
-    figure = _figure((8, 5), drawn.title, note)
-    axes = figure.subplots()
-    axes.grid(axis="y", alpha=0.4)
-    axes.set(xlim=(0, 1), ylim=(0, 1), xlabel=drawn.across, ylabel=name.upper())
-    tasks = len({each.subject.task for each in curves}) > 1
-    handles, labels = [], []
-    for curve, (colour, shape) in zip(curves, cycle(_MARKS), strict=False):
-        values, spread = (
-            np.array([getattr(share, part) or 0.0 for share in curve.shares])
-            for part in ("value", "sd")
-        )
-        (line,) = axes.plot(
-            curve.places, values, color=colour, marker=shape, drawstyle="steps-post", gid="curve"
-        )
-        line.set_markevery([list(curve.places).index(mark) for mark in drawn.marks])
-        handles.append(line)
-        if spread.any():
-            ends = (values - spread, values + spread)
-            axes.fill_between(
-                curve.places, *ends, step="post", color=colour, alpha=0.15, lw=0, gid="band"
-            )
-        task, model = curve.subject
-        labels.append(f"{shorten(f'{model}, {task}' if tasks else model)} ({curve.n:,})")
-    figure.legend(handles, labels, loc="outside right upper")
-    return _render(figure, kind)
-
-
-@_plotting()
-def draw_parts(rows: Sequence[Mapping[str, Any]], kind: str = "svg") -> bytes:
-    """Parts of the variance of ``analysis.instability``: one panel for each task and metric."""
-    frame = pd.DataFrame(rows)
-    panels = list(frame.groupby(["task", "metric"], sort=False))
-    heights = [0.6 + 0.26 * len(panel) for _, panel in panels]
-    note = "error bars: 95% interval"
-    figure = _figure((8, 0.8 + sum(heights)), "Where the variance of single answers is from", note)
-    drawn = figure.subplots(len(panels), 1, squeeze=False, height_ratios=heights, sharex=True)
-    colours = {part: f"C{at}" for at, part in enumerate(frame["part"].unique())}
-    for axes, ((task, metric), panel) in zip(drawn[:, 0], panels, strict=True):
-        for at, (part, share) in enumerate(zip(panel["part"], panel["share"], strict=True)):
-            axes.barh(at, share.value or 0.0, color=colours[part], gid="part")
-            if share.low is not None:
-                axes.plot([share.low, share.high], [at, at], color="black", gid="interval")
-        axes.set_yticks(range(len(panel)), panel["model"].map(shorten) + ", " + panel["part"])
-        axes.set(title=f"{task}, {_NAMES.get(metric, metric)}", xlim=(0, 1))
-        axes.invert_yaxis()
-    drawn[-1, 0].set_xlabel("share of the variance")
-    return _render(figure, kind)
-
-
-@_plotting()
-def draw_steps(tables: Mapping[str, Sequence[Mapping[str, Any]]], kind: str = "svg") -> bytes:
-    """The tables of ``analysis.checkpoints``: one panel for each metric."""
-    title, note = "Scores by training step", "Error bars: 95% interval over documents"
-    figure = _figure((7, 0.8 + 2.2 * len(tables)), title, note)
-    panels = figure.subplots(len(tables), 1, squeeze=False, sharex=True)[:, 0]
-    for axes, (name, rows) in zip(panels, tables.items(), strict=True):
-        for row in rows:
-            low, high = row["value"].low, row["value"].high
-            axes.plot([row["step"]] * 2, [low, high], color="C0", alpha=0.5, gid="interval")
-        values = [row["value"].value for row in rows]
-        axes.plot([row["step"] for row in rows], values, "o-", color="C0", gid="steps")
-        axes.set(title=_NAMES.get(name, name.replace("_", " ")))
-        axes.grid(axis="y", alpha=0.4)
-    panels[-1].set_xlabel("training step")
-    panels[-1].xaxis.set_major_formatter("{x:,.10g}")
     return _render(figure, kind)
 
 

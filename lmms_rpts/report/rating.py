@@ -16,7 +16,7 @@ from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pictures import Picture, find_pictures
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.rating_file import FORMAT, VERSION, What
+from lmms_rpts.runs.rating_file import FORMAT, VERSION
 
 LONGEST_SIDE = 800
 _DIGEST = 32
@@ -70,7 +70,7 @@ def write_rating_page(
 def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
     """The page as HTML; ``gallery``: pictures by task and file name."""
     frame = Frame(("report.css", "tree.css", "rate.css"), ("files.js", "rate.js"), command="rate")
-    responses = [_response(each, sample.what) for each in sample.responses]
+    responses = [_response(each) for each in sample.responses]
     # Only of the texts: the same sample with larger images has the same digest.
     canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
     pictures = [
@@ -83,36 +83,29 @@ def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], P
         "sample": hashlib.sha256(canonical).hexdigest()[:_DIGEST],
         "responses": responses,
         "images": [[each and _shown(each) for each in own] for own in pictures],
-        # Not part of the sample: labels with and without proposals belong together.
-        "proposals": [
-            found and found._asdict()
-            for found in (sample.proposals.get(each.instance.key) for each in sample.responses)
-        ],
     }
     # JSON that is safe in a script element.
     data = json.dumps(page_data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
     embedded = Markup(data.translate(_ESCAPES))  # noqa: S704 - escaped here
-    title = "Label relations" if sample.what == "relation" else "Rate reasoning steps"
-    return frame.page("rate.jinja", title=title, sample=embedded, what=sample.what)
+    return frame.page("rate.jinja", title="Rate reasoning steps", sample=embedded)
 
 
 def _shown(picture: Picture) -> dict[str, Any]:
     return {"source": picture.data_uri, "width": picture.width, "height": picture.height}
 
 
-def _response(response: RptsRecord, what: What) -> dict[str, Any]:
+def _response(response: RptsRecord) -> dict[str, Any]:
     instance, rated = response.instance, set(rated_steps(response))
     place = ("task", "doc_id", "id", "language", "statement", "context")
     steps = [
         _step(step, at in rated, len(instance.visual_clue))
         for at, step in enumerate(response.steps)
     ]
-    whole: dict[str, Any] = {"kind": what, "cites": [], "premises": [], "conclusion": ""}
     return {name: getattr(instance, name) for name in place} | {
-        "repeat": 0 if what == "relation" else response.repeat,
+        "repeat": response.repeat,
         "asked": "Statement" if instance.is_statement else "Question",
         "texts": list(instance.textual_clue),
-        "steps": [*(steps if what != "relation" else ()), *([whole] if what != "step" else ())],
+        "steps": steps,
     }
 
 

@@ -1,11 +1,7 @@
-"""Picture of a reasoning tree as SVG: boxes for steps and leaves, lines for citations.
-
-Inline in a page, or as a file of its own.
-"""
+"""Picture of a reasoning tree as SVG in a page: boxes for steps and leaves, lines for citations."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 from importlib.resources import files
@@ -17,7 +13,7 @@ from markupsafe import Markup, escape
 from lmms_rpts.filters.metrics import RIGHT_REASON
 from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
-from lmms_rpts.report.layout import Layout, Sizes, is_earlier, lay_out
+from lmms_rpts.report.layout import LINES, NODE, Layout, is_earlier, lay_out
 from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.wrapping import clean, width_of, wrap
 
@@ -32,23 +28,7 @@ _LEAST_LEAF = 66
 _CORNERS = {"image": 3, "conclusion": 8}
 _EMPTY = "(empty)"
 _ODD_NUMBER = 1000
-_GROUND = '<rect class="bg" width="100%" height="100%"/>'
 _FIRST, _RESTATES = "first wrong step", "restates"
-
-_VARIABLE = re.compile(r"--([a-z0-9-]+): *(#[0-9a-fA-F]{3,8});")
-_USE = re.compile(r"var\(--([a-z0-9-]+)\)")
-_TITLE_SIZE, _LEGEND_SIZE, _TITLE = 14, 12, 24
-_EDGE, _APART, _NO_TREE, _LEAST = 8, 26, 24, 160
-_BOX, _ROW, _AFTER_BOX, _AFTER_TEXT = 20, 22, 6, 18
-# What a tree must have for an entry, the boxes of the entry, and its words.
-_LEGEND = (
-    ({"scored"}, ("s0", "s2", "s5", "s8", "s10"), "score from 0 to 1"),
-    ({"scored", "sx"}, ("sx",), "not scored"),
-    ({"first"}, ("first",), "first wrong step"),
-    ({"path"}, ("path",), "path from it to the last step"),
-    ({"stray"}, ("stray",), "does not enter the score"),
-    ({"fault"}, ("fault",), "cites evidence that does not exist"),
-)
 
 # Elements are plain text, with every text of a model or of data escaped where it is put in:
 # Markup.format takes ten times as long, and a report has tens of thousands of elements.
@@ -101,14 +81,11 @@ class TreePicture:
         scores: the score of each step, which is its colour; None: no score. Default: no scores.
         error: the first wrong step, and the path from there to the root.
         restating: the steps that only restate.
-        sizes: widths in the drawing.
 
     Attributes:
         width, height: 0 without steps.
         steps: number of steps.
         scored: whether any step has a score; a gold tree has none.
-        kinds: what occurs in the picture, for a legend: ``scored``, ``sx`` (steps without a score),
-            ``first``, ``path``, ``stray`` (steps that the root does not rest on), ``fault``.
         summary: the picture in words.
     """
 
@@ -118,42 +95,34 @@ class TreePicture:
         scores: Sequence[float | None] = (),
         error: FirstError | None = None,
         restating: Collection[int] = (),
-        sizes: Sizes | None = None,
     ) -> None:
-        sizes = sizes or Sizes()
-        self.steps, self._tree, self._node = len(tree.heights), tree, sizes.node
+        self.steps, self._tree = len(tree.heights), tree
         self._scores = scores or [None] * self.steps
         first = error.step if error else None
         self._flags = [
             [_FIRST] * (at == first) + [_RESTATES] * (at in restating) for at in range(self.steps)
         ]
         self._texts = [clean(in_line(step.conclusion)) or _EMPTY for step in tree.chain.steps]
-        room = sizes.node - 2 * PADDING
-        self._wrapped = [wrap(text, room, TEXT, sizes.lines) for text in self._texts]
+        room = NODE - 2 * PADDING
+        self._wrapped = [wrap(text, room, TEXT, LINES) for text in self._texts]
         self._heights = [
             _HEAD + _FLAGS * bool(flags) + LINE * len(wrapped.lines) + _FOOT
             for flags, wrapped in zip(self._flags, self._wrapped, strict=True)
         ]
         self._leaves = _leaves(tree)
-        self._layout = lay_out(tree, [[leaf.width for leaf in own] for own in self._leaves], sizes)
+        self._layout = lay_out(tree, [[leaf.width for leaf in own] for own in self._leaves])
         self._tops, self._bottoms = _rows(tree, self._heights)
         self.width = round(self._layout.width) + 2 * _MARGIN if self.steps else 0
         self.height = self._bottoms[0] + _MARGIN if self.steps else 0
         self.scored = any(score is not None for score in self._scores)
         lines = [*_lines(tree, self._layout, error)]
         self._lines = lines[:_MOST_DRAWN]
-        self.kinds = {mark for mark, _, _ in self._lines if mark}
-        self.kinds |= {"sx" if score is None else "scored" for score in self._scores}
-        self.kinds |= {"fault" for own in self._leaves for leaf in own if leaf.fault}
-        self.kinds |= {"first"} if error else set()
-        self.kinds |= set() if all(tree.uses) else {"stray"}
         self.summary = _summary(tree, error, len(lines) - _MOST_DRAWN)
 
-    def elements(self, anchor: str | None = None) -> Iterator[str]:
+    def elements(self, anchor: str) -> Iterator[str]:
         """Lines first, then each step after its leaves: this is the order of keyboard navigation.
 
-        Args:
-            anchor: steps are links to ``#ANCHOR-sN``, and leaves can be focused; None: neither.
+        Steps are links to ``#ANCHOR-sN``, and leaves can be focused.
         """
         for mark, kind in (("", "e"), ("path", "e path"), ("stray", "e stray")):
             drawn = [self._path(at, places) for its, at, places in self._lines if its == mark]
@@ -162,7 +131,7 @@ class TreePicture:
         for at, leaves in enumerate(self._leaves):
             for leaf, centre in zip(leaves, self._layout.leaves[at], strict=True):
                 left = round(centre - leaf.width / 2) + _MARGIN
-                yield _leaf(leaf, left, self._tops[self._tree.heights[at] - 1], anchor is not None)
+                yield _leaf(leaf, left, self._tops[self._tree.heights[at] - 1])
             yield self._step(at, anchor)
 
     def _path(self, at: int, places: Sequence[tuple[int, float]]) -> str:
@@ -176,19 +145,18 @@ class TreePicture:
             d += f"V{to_y}" if start == end else f"C{start} {middle} {end} {middle} {end} {to_y}"
         return f"{d}V{self._tops[self._tree.heights[at]] + self._heights[at]}"
 
-    def _step(self, at: int, anchor: str | None) -> str:
-        left = round(self._layout.centres[at] - self._node / 2) + _MARGIN
-        top, right = self._tops[self._tree.heights[at]], left + self._node - PADDING
+    def _step(self, at: int, anchor: str) -> str:
+        left = round(self._layout.centres[at] - NODE / 2) + _MARGIN
+        top, right = self._tops[self._tree.heights[at]], left + NODE - PADDING
         score, text, wrapped = self._scores[at], self._texts[at], self._wrapped[at]
         head, value = f"Conclusion {at}", "" if score is None else figure(score)
         kinds = ["step", score_class(score)]
         kinds += ["first"] * (_FIRST in self._flags[at]) + ["stray"] * (not self._tree.uses[at])
-        tag, place = ("g", "") if anchor is None else ("a", f' href="#{escape(anchor)}-s{at}"')
-        parts = [f'<{tag} class="{" ".join(kinds)}"{place}>']
+        parts = [f'<a class="{" ".join(kinds)}" href="#{escape(anchor)}-s{at}">']
         if wrapped.cut:
             said = f"{head}{', score ' * bool(value)}{value}: "
             parts.append(f"<title>{escape(said)}{escape(text)}</title>")
-        parts.append(_rect(left, top, self._node, self._heights[at], 8))
+        parts.append(_rect(left, top, NODE, self._heights[at], 8))
         parts.append(_text(left + PADDING, top + 18, f"{head} ", "h"))
         if value:
             parts.append(_text(right, top + 18, f"{value} ", "v"))
@@ -196,25 +164,20 @@ class TreePicture:
         first = top + _HEAD + _FLAGS * bool(self._flags[at]) + TEXT - 2
         lines = enumerate(wrapped.lines)
         parts += (_text(left + PADDING, first + number * LINE, line) for number, line in lines)
-        return "".join([*parts, f"</{tag}>"])
+        return "".join([*parts, "</a>"])
 
 
-def draw_response(response: RptsRecord, sizes: Sizes | None = None) -> TreePicture:
+def draw_response(response: RptsRecord) -> TreePicture:
     """The tree of a scored response."""
     scores = [step.score for step in response.steps]
     restating = response.diagnosis.restating
-    return TreePicture(response.tree(), scores, response.first_error, restating, sizes)
+    return TreePicture(response.tree(), scores, response.first_error, restating)
 
 
 def gold_tree(instance: RptsInstance) -> ReasoningTree:
     """The gold reasoning of an instance, as far as it can be parsed."""
-    chain = parse_chain(list(instance.gold), instance.language)
+    chain = parse_chain(list(instance.reasoning), instance.language)
     return build_tree(chain, len(instance.visual_clue), len(instance.textual_clue))
-
-
-def draw_gold(instance: RptsInstance, sizes: Sizes | None = None) -> TreePicture:
-    """The gold reasoning of an instance; its steps have no scores."""
-    return TreePicture(gold_tree(instance), sizes=sizes)
 
 
 def _rect(left: int, top: int, width: int, height: int, corner: int) -> str:
@@ -273,9 +236,9 @@ def _lines(
             yield "" if tree.uses[at] else "stray", at, ((layer - 1, x), (layer, to_x))
 
 
-def _leaf(leaf: _Leaf, left: int, top: int, active: bool) -> str:
+def _leaf(leaf: _Leaf, left: int, top: int) -> str:
     more = ""
-    if active and leaf.kind != "more":
+    if leaf.kind != "more":
         named = f' data-leaf="{escape(leaf.name)}"' if leaf.name else ""
         said = f"{leaf.label}, which does not exist" if leaf.fault else leaf.label
         more = f'{named} tabindex="0" role="img" aria-label="{escape(said)}"'
@@ -316,101 +279,13 @@ def _summary(tree: ReasoningTree, error: FirstError | None, left_out: int) -> st
 def inline_svg(picture: TreePicture, anchor: str) -> Markup:
     """A tree for a page: steps are links to ``#ANCHOR-sN``, and colours are the page's."""
     # The summary is in the page, next to the picture: screen readers go through the links here.
-    root = _root(_kind(picture), picture.width, picture.height)
+    kind = "tree-svg" if picture.scored else "tree-svg plain"
+    size = f'width="{picture.width}" height="{picture.height}"'
+    root = f'<svg class="{kind}" {size} viewBox="0 0 {picture.width} {picture.height}">'
     return Markup("".join((root, *picture.elements(anchor), "</svg>")))  # noqa: S704 - escaped
-
-
-def figure_svg(
-    trees: Sequence[tuple[str, TreePicture]],
-    name: str,
-    *,
-    legend: bool = False,
-    background: bool = True,
-) -> str:
-    """A figure of trees as an SVG file: no links, no scripts, and light colours.
-
-    Args:
-        trees: title and picture of each, from the top; an empty title takes up no room.
-        name: its name for screen readers.
-        legend: whether a legend of what occurs in the trees is drawn below them.
-        background: whether the background is white; else it is transparent.
-    """
-    width = max(_LEAST, *(picture.width for _, picture in trees)) + 2 * _EDGE
-    elements, top = [], _EDGE
-    for title, picture in trees:
-        if title:
-            line = wrap(clean(title), width - 2 * _EDGE, _TITLE_SIZE, 1, bold=True).lines
-            elements.append(_text(_EDGE, top + _TITLE_SIZE, "".join(line), "title"))
-            top += _TITLE
-        if picture.steps:
-            left = _EDGE if title else (width - picture.width) // 2
-            elements.append(f'<g class="{_kind(picture)}" transform="translate({left} {top})">')
-            elements += [*picture.elements(), "</g>"]
-        else:
-            note = "no steps of reasoning"
-            elements.append(_text(_EDGE, top + _LEGEND_SIZE, note, "note"))
-        top += (picture.height or _NO_TREE) + _APART
-    top -= _APART
-    if legend:
-        kinds = set().union(*(picture.kinds for _, picture in trees))
-        explained, top = _legend(kinds, width, top + 2 * _EDGE)
-        elements += explained
-    said = (f"{clean(title)}: {each.summary}" if title else each.summary for title, each in trees)
-    # Variables are of the page: each is replaced by its light colour.
-    style = _USE.sub(lambda found: light_colours()[found[1]], template_text("tree_svg.css"))
-    more = ' xmlns="http://www.w3.org/2000/svg" role="img"'
-    return (
-        f'<?xml version="1.0" encoding="UTF-8"?>\n'
-        f"{_root('tree-svg', width, top + _EDGE, more)}"
-        f"<title>{escape(clean(name))}</title><desc>{escape(clean(' '.join(said)))}</desc>"
-        f"<style>\n{style}</style>"
-        f"{_GROUND * background}{''.join(elements)}</svg>\n"
-    )
-
-
-@cache
-def light_colours() -> dict[str, str]:
-    """Colours by the names of their CSS variables: those of the first block of ``report.css``."""
-    block, _, _ = template_text("report.css").partition("}")
-    return dict(_VARIABLE.findall(block))
 
 
 @cache
 def template_text(name: str) -> str:
     """The text of a file in ``templates``."""
     return (files("lmms_rpts.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _legend(kinds: set[str], width: int, top: int) -> tuple[list[str], int]:
-    """Elements and lower edge of the legend; it is broken into rows of the figure's width."""
-    elements: list[str] = []
-    left = _EDGE
-    for needs, boxes, words in _LEGEND:
-        if not needs <= kinds:
-            continue
-        boxed = _BOX * len(boxes) + _AFTER_BOX
-        needed = boxed + round(width_of(words, _LEGEND_SIZE))
-        if left > _EDGE and left + needed > width - _EDGE:
-            left, top = _EDGE, top + _ROW
-        elements += (_swatch(kind, left + at * _BOX, top) for at, kind in enumerate(boxes))
-        elements.append(_text(left + boxed, top + 11, words, "note"))
-        left += needed + _AFTER_TEXT
-    return elements, top + _ROW * bool(elements)
-
-
-def _swatch(kind: str, left: int, top: int) -> str:
-    if kind == "path":
-        return f'<path class="e path" d="M{left} {top + 7}h{_BOX}"/>'
-    box = _rect(left, top, _BOX, 14, 2)
-    if kind == "fault":
-        return f'<g class="leaf fault">{box}{_text(left + _BOX // 2, top + 11, "ab")}</g>'
-    return f'<g class="step {escape(kind)}">{box}</g>'
-
-
-def _root(kind: str, width: int, height: int, more: str = "") -> str:
-    size = f'width="{width}" height="{height}" viewBox="0 0 {width} {height}"'
-    return f'<svg class="{kind}" {size}{more}>'
-
-
-def _kind(picture: TreePicture) -> str:
-    return "tree-svg" if picture.scored else "tree-svg plain"

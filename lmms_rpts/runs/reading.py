@@ -7,17 +7,13 @@ import os
 import re
 import stat
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
-from itertools import permutations
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
-
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import shortest_ends
 from lmms_rpts.runs.run import AnyRun, RunOf
@@ -65,51 +61,7 @@ def read_runs_of(
     if not parts:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
     runs = _join(record, parts)
-    for run in runs:
-        there: dict[str, set[int]] = {}
-        for task, number in _numbers(run):
-            there.setdefault(task, set()).add(number)
-        name_missing_parts(run.files, there)
-    _name_doubled_parts(runs)
     return name_runs(runs)
-
-
-def name_missing_parts(files: Iterable[Path], there: Mapping[str, Set[int]]) -> None:
-    """Log a warning for each part that a run in parts of equal size lacks.
-
-    Args:
-        files: the samples of the run.
-        there: the numbers of the documents with responses, by task.
-    """
-    found = [read_results(file) for file in {results_beside(file): file for file in files}.values()]
-    limits = {value_at(each, "config", "limit") for each in found}
-    size = limits.pop() if len(limits) == 1 and len(found) > 1 else None
-    if not isinstance(size, int | float) or size < 1:
-        return
-    for task, numbers in there.items():
-        totals = [value_at(each, "n-samples", task, "original") for each in found]
-        total = max([each for each in totals if isinstance(each, int)], default=0)
-        for start in range(0, total, int(size)):
-            stop = min(start + int(size), total)
-            if numbers.isdisjoint(range(start, stop)):
-                logger.warning(
-                    "A part is missing: no responses to documents {} to {} of {} of {}. Repeat the "
-                    "lmms-eval command of another part with --offset {} --limit {} and a new "
-                    "--output_path, then read all parts again",
-                    *(start, stop - 1, total, task, start, int(size)),
-                )
-
-
-def _name_doubled_parts(runs: Sequence[RunOf[R]]) -> None:
-    """Log a warning for each part of a run that is there twice: it looks like another round."""
-    for run, other in permutations(runs, 2):
-        same = (run.model, run.source) == (other.model, other.source)
-        if same and _numbers(run) < _numbers(other) and len(other.files) > 1:
-            logger.warning(
-                "A part is there twice: another part has the documents of {} as well. They are "
-                "shown as a round of their own; remove one of the two",
-                run.files[0],
-            )
 
 
 def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
@@ -287,10 +239,6 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
                 (run.model, run.source) == (part.model, part.source)
                 and record.mergeable(frozenset(run.scorings), frozenset(part.scorings))
                 and not _numbers(run) & _numbers(part)
-                and not any(
-                    expansion_of(run.results, task) != expansion_of(part.results, task)
-                    for task in {*run.tasks} & {*part.tasks}
-                )
             ):
                 responses = _sorted((*run.responses, *part.responses))
                 files_of_both = (*run.files, *part.files)
@@ -305,34 +253,8 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
 
 
 def _numbers(run: RunOf[R]) -> set[tuple[str, int]]:
-    """Tasks and numbers of documents; each draw is a document, and may be in another part."""
+    """Tasks and numbers of documents."""
     return {each.place[:2] for each in run.responses}
-
-
-def expansion_of(results: Mapping[str, Any], task: str) -> str:
-    """The setting ``perturb`` with which a task was run; empty if it was not expanded."""
-    known = value_at(results, "configs", task, "metadata")
-    found = [value_at(each, "perturb") for each in (known if isinstance(known, list) else [known])]
-    return str(next(filter(None, found), ""))
-
-
-def check_expansion(files: Iterable[Path], task: str, asked: str) -> None:
-    """Refuse responses to other draws than those that ``asked``, a setting, says.
-
-    Raises:
-        RunError: with the setting that the results beside the responses name.
-    """
-    for results in map(read_results, files):
-        there = task in (value_at(results, "configs") or {})
-        if there and (recorded := expansion_of(results, task)) != asked:
-            with_what, remedy = "without perturb", "unset LMMS_RPTS_PERTURB"
-            if recorded:
-                with_what, remedy = f"with perturb={recorded}", f"set LMMS_RPTS_PERTURB={recorded}"
-            raise RunError(
-                f"{task}: the responses were generated {with_what}, but "
-                f"{f'perturb={asked} is asked for' if asked else 'it is not set now'}, so they "
-                f"answer other documents: {remedy}"
-            )
 
 
 def _sorted(responses: Iterable[R]) -> tuple[R, ...]:

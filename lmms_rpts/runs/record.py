@@ -17,7 +17,6 @@ from lmms_rpts.base.schema import (
     Flag,
     ForeignError,
     Model,
-    Several,
     Share,
     Text,
     Whole,
@@ -52,50 +51,6 @@ def _unset(default: Any, description: str) -> Any:
     )
 
 
-class Perturbed(Model):
-    """One draw of a document: what differs from the document in the data, see ``perturb``.
-
-    Omitted fields are as in the data. Orders have, for each place as shown, the number in the data.
-    """
-
-    sample: Whole = Field(description="number of the document in the data")
-    draw: Whole = Field(description="number of the draw; 0: nothing differs")
-    wording: Whole = _unset(0, "number of the wording of the instruction")
-    order: Several[Whole] = _unset((), "order of the options")
-    marks: Text = _unset("", "style of the marks of options")
-    images: Several[Whole] = _unset((), "order of the images")
-    clues: Several[Whole] = _unset((), "order of the textual clues")
-    negated: Flag = _unset(False, "whether the statement is negated")
-    seed: Whole = _unset(0, "number of the repetition of the same prompt")
-
-    @property
-    def words(self) -> str:
-        """Its name in tables and pages, such as ``wording 3, options B A C``.
-
-        Wordings and seeds count from 1, images and clues from 0, as in prompts and trees.
-        """
-        found: dict[str, Sequence[object]] = {
-            "wording": [self.wording + 1] * (self.wording > 0),
-            "options": [chr(ord("A") + at) if at < 26 else at + 1 for at in self.order],
-            "marks": [self.marks] * bool(self.marks),
-            "images": self.images,
-            "clues": self.clues,
-            "seed": [self.seed + 1] * (self.seed > 0),
-        }
-        parts = [f"{name} {' '.join(map(str, value))}" for name, value in found.items() if value]
-        return ", ".join([*parts, *["negated"] * self.negated]) or "unperturbed"
-
-
-def perturbed_of(doc: Mapping[str, Any]) -> Mapping[str, Any] | None:
-    """The draw of a document; None if its task is not expanded, whatever "perturbed" it has."""
-    found = doc.get("perturbed")
-    return found if isinstance(found, Mapping) and {"sample", "draw"} <= found.keys() else None
-
-
-FACTORS = tuple(name for name in Perturbed.model_fields if name not in ("sample", "draw"))
-"""What can be varied."""
-
-
 class Asked(Model):
     """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
@@ -104,21 +59,11 @@ class Asked(Model):
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)
-    perturbed: Perturbed | None = Field(
-        default=None,
-        description="how the document was perturbed; omitted if the task was not expanded",
-        exclude_if=is_none,
-    )
 
     @property
     def key(self) -> tuple[str, int]:
-        """Task and document number in the data: all draws of a document are answers to it."""
-        return (self.task, self.doc_id if self.perturbed is None else self.perturbed.sample)
-
-    @property
-    def drawn(self) -> Perturbed:
-        """The draw; the unperturbed one if the task was not expanded."""
-        return self.perturbed or Perturbed.model_construct(sample=self.doc_id, draw=0)
+        """Task and number in the data of the document that the answer is to."""
+        return (self.task, self.doc_id)
 
     @property
     def cluster(self) -> tuple[str, str]:
@@ -270,7 +215,7 @@ class Record(Model):
 
     @property
     def place(self) -> tuple[str, int, int]:
-        """Task, document and number of the response: unlike ``instance.key``, of one draw only."""
+        """Task, document and number of the response: not shared by duplicates."""
         return (self.instance.task, self.instance.doc_id, self.repeat)
 
     @property

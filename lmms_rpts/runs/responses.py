@@ -21,9 +21,6 @@ _DEEPEST = 3
 _FIRST_ROWS = 100
 FAILED = "[LMMS_EVAL_REQUEST_FAILED] "
 _NOT_THERE = f"{FAILED}the file has no response"
-_VLMEVALKIT = {"index", "prediction"}
-# What VLMEvalKit writes for a failed request, such as "Failed to obtain answer via API."
-_NO_ANSWER = "Failed to obtain answer"
 _PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
@@ -152,7 +149,7 @@ def response_files(path: Path) -> list[Path]:
     """The file, or those below a folder: the samples of lmms-eval if there are any."""
     if not path.expanduser().exists():
         raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-    files = row_files(path, [".jsonl", ".eval"])
+    files = row_files(path, [".jsonl"])
     return [each for each in files if task_of(each)] or files
 
 
@@ -168,31 +165,8 @@ def _entry(row: Row) -> Mapping[str, Any]:
     return {"response": ""} | fields if "response" in row.cells else fields
 
 
-def logged(row: Row) -> Mapping[str, Any] | None:
-    """A row of a log of inspect_ai, or of a result file of VLMEvalKit, as a row of ours; else None.
-
-    ``log`` is the name of its task, which need not be one of lmms-eval.
-    """
-    fields, stem = row.fields, row.file.stem
-    own_id, said, error = fields.get("id"), fields.get("completion"), fields.get("error")
-    model, log = fields.get("model"), fields.get("log")
-    if {*fields, *row.cells} >= _VLMEVALKIT:
-        # MODEL/MODEL_DATASET.xlsx, or that in a folder of a date in MODEL
-        folders = (each.name for each in row.file.absolute().parents[:2])
-        model = next((each for each in folders if stem.startswith(f"{each}_")), stem)
-        log = stem[len(model) + 1 :] or stem
-        own_id, said = fields.get("index"), str(fields.get("prediction", ""))
-        error = said if said.startswith(_NO_ANSWER) else ""
-    if own_id is None or said is None or log is None:
-        return None
-    response = f"{FAILED}{error}" if error else _with_thinking(fields.get("thinking"), said)
-    tokens = [fields.get("token_counts")]
-    named = {"id": own_id, "model": model, "log": log}
-    return {**named, "response": [response], "token_counts": tokens}
-
-
 def _prediction(row: Row) -> Mapping[str, Any] | None:
-    """A row of `logged`, or in a layout of ROME's publishers, as a row of ours; else None.
+    """A row in a layout of ROME's publishers as a row of ours; else None.
 
     They are one object, a list, or objects by ``question_id``; files with scores have the response
     as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all rounds of a question
@@ -202,8 +176,6 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     fields = row.fields
     if {"response", "resps"} & {*fields}:
         return None
-    if found := logged(row):
-        return found
     # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
     own_id = fields.get("question_id", row.key or None)
     if own_id is None:

@@ -21,7 +21,7 @@ class RunOf(Generic[R]):
     Attributes:
         label: name in tables and reports, unique among the runs that were read together.
         model: the model, if the results name it; the same for all rounds of one model.
-        responses: the responses, sorted by task, document in the data, draw and repeat.
+        responses: the responses, sorted by task, document in the data, duplicate and repeat.
         results: lmms-eval's own results; empty if there are none. For a joined run, those of the
             first part.
         files: the samples files that were read.

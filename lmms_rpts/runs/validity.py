@@ -2,29 +2,16 @@
 
 from __future__ import annotations
 
-import hashlib
-import os
-from collections.abc import Iterable, Mapping
-from contextlib import suppress
+from collections.abc import Mapping
 from dataclasses import dataclass
 from operator import itemgetter
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import Any, Literal
 
-from pydantic import Field, ValidationError, model_validator
+from pydantic import Field, ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.schema import (
-    Flag,
-    Model,
-    Number,
-    Several,
-    Share,
-    Text,
-    Whole,
-    first_fault,
-    shown,
-)
+from lmms_rpts.base.schema import Flag, Model, Number, Several, Text, Whole, first_fault, shown
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
@@ -55,16 +42,6 @@ class Interval(Model):
 Figures = Mapping[Text, Interval]
 
 
-class Bin(Model):
-    """One bin of the reliability diagram: steps with similar scores."""
-
-    score: Share = Field(description="mean score of the bin's steps")
-    sound: Share = Field(description="share of these steps that are sound")
-    low: Share | None = Field(default=None, description="lower end of the 95% interval of `sound`")
-    high: Share | None = Field(default=None, description="upper end of the same interval")
-    n: Whole = Field(description="number of steps")
-
-
 class Usage(Model):
     """Calls, tokens and cost of the judge for one set."""
 
@@ -78,95 +55,11 @@ class Usage(Model):
     )
 
 
-class Labelled:
-    """What follows from the labels of a chain, with or without its texts."""
-
-    __slots__ = ()
-    if TYPE_CHECKING:
-        labels: tuple[bool | None, ...]
-        places: tuple[int, ...]
-        path: tuple[int, ...]
-
-    @property
-    def asked(self) -> tuple[int, ...]:
-        """Numbers of the labelled steps, which are the ones sent to a judge."""
-        return tuple(at for at, label in enumerate(self.labels) if label is not None)
-
-    @property
-    def on_path(self) -> tuple[int, ...]:
-        """Numbers of the steps that form the chain itself, in order."""
-        return self.path or tuple(range(len(self.labels)))
-
-    def place(self, step: int) -> int:
-        """Position of a step in the chain, from 0."""
-        return self.places[step] if self.places else step
-
-
-class JudgedChain(Labelled, Model):
-    """The labels and scores of one chain, without its texts."""
-
-    id: Text = Field(description="id of the chain within its set")
-    question: Text = Field(description="id of its question; intervals resample questions")
-    stratum: Text = Field(description="stratum of the set that it belongs to")
-    labels: Several[Flag | None] = Field(
-        description="whether each step is sound; null: not counted"
-    )
-    scores: Several[Share | None] = Field(
-        description="the judge's scores; null: not asked, or no reply"
-    )
-    first_error: Whole | None = Field(
-        default=None, description="index of the first wrong step, from 0; null: none"
-    )
-    located: Flag = Field(
-        default=True, description="whether the data contain the place of the first error, if any"
-    )
-    places: Several[Whole] = Field(
-        default=(), description="position of each step in the chain, if some steps are alternatives"
-    )
-    path: Several[Whole] = Field(
-        default=(), description="indices of the chosen steps, if some steps are alternatives"
-    )
-    inherited: ClassVar[frozenset[int]] = frozenset()
-    """Not saved: only a metric of PARC's authors needs them."""
-
-    @model_validator(mode="after")
-    def _consistent(self) -> JudgedChain:
-        n = len(self.labels)
-        if len(self.scores) != n:
-            raise ValueError("has more or fewer scores than labels")
-        if len(self.places) not in (0, n):
-            raise ValueError("has more or fewer places than labels")
-        if any(at >= n for at in (*self.path, *self.places, self.first_error or 0)):
-            raise ValueError("refers to a step that does not exist")
-        if self.located and not self._agrees():
-            raise ValueError("has a first error that contradicts its labels")
-        return self
-
-    def _agrees(self) -> bool:
-        """Whether ``first_error`` is not labelled sound, and no step before it wrong."""
-        wrong = [self.place(at) for at in self.on_path if self.labels[at] is False]
-        if self.first_error is None:
-            return not wrong
-        first = self.place(self.first_error)
-        return self.labels[self.first_error] is not True and first <= min(wrong, default=first)
-
-
-class PublishedFigure(Model):
-    """A figure published by others, measured with their own protocol."""
-
-    judge: Text = Field(description="the judge that was measured")
-    metric: Text = Field(description="name of the metric in the source")
-    value: Number = Field(description="from 0 to 1")
-    source: Text = Field(description="source of the figure")
-
-
 class ValidatedSet(Model):
     """One set of labelled steps, and the judge's performance on it."""
 
     name: Text = Field(description="name of the set, as given on the command line")
     layout: Text = Field(description="layout of the data")
-    licence: Text = Field(default="", description="licence of the data")
-    sha256: Mapping[Text, Text] = Field(default_factory=dict, description="SHA-256 of each file")
     n_chains: Whole = Field(description="number of chains used")
     n_steps: Whole = Field(description="number of labelled steps in them")
     n_wrong: Whole = Field(description="number of wrong steps in them")
@@ -178,10 +71,6 @@ class ValidatedSet(Model):
     left_out: Mapping[Text, Whole] = Field(
         default_factory=dict, description="number of rows left out, by reason"
     )
-    premises: Literal["given", "all"] = Field(
-        default="all",
-        description="premises of a step: those given in the data, or all earlier steps",
-    )
     blind: Flag = Field(
         default=False, description="whether the questions have images that the judge did not see"
     )
@@ -192,34 +81,10 @@ class ValidatedSet(Model):
         "length",
     )
     metrics: Figures = Field(description="metrics of the judge")
-    own_metrics: Figures = Field(
-        default_factory=dict, description="the published metrics of the set, by their names"
-    )
-    gain: Figures = Field(
-        default_factory=dict,
-        description="metrics minus those of the same judge without the images, on the steps scored "
-        "in both ways (`--images both`)",
-    )
     baselines: Mapping[Text, Figures] = Field(
         default_factory=dict, description="metrics of the baselines, by baseline"
     )
-    thresholds: Several[Number] = Field(
-        default=(), description="cross-fitted thresholds, one per half"
-    )
-    bins: Several[Bin] = Field(default=(), description="bins of the reliability diagram")
-    published: Several[PublishedFigure] = Field(
-        default=(), description="published figures, from other protocols"
-    )
     usage: Usage | None = Field(default=None, description="usage of the judge")
-    chains: Several[JudgedChain] = Field(
-        default=(), description="labels and scores of each chain, without texts"
-    )
-
-    @model_validator(mode="after")
-    def _distinct(self) -> ValidatedSet:
-        if len({(chain.stratum, chain.id) for chain in self.chains}) < len(self.chains):
-            raise ValueError("has two chains with the same id")
-        return self
 
     @property
     def title(self) -> str:
@@ -234,29 +99,22 @@ class ValidatedSet(Model):
         return Estimate(found.value, found.low, found.high, self.n_steps)
 
     @property
-    def rival(self) -> tuple[str, float] | None:
-        """The trivial baseline with the best AUC, and its AUC; None if none was measured."""
-        known = {name: self.baselines.get(name, {}).get("auc") for name in _TRIVIAL}
-        there = [
-            (name, each.value) for name, each in known.items() if each and each.value is not None
-        ]
-        return max(there, key=itemgetter(1), default=None)
-
-    @property
-    def bar(self) -> tuple[str, float]:
-        """The best trivial baseline, chance included, and its AUC."""
-        return max(("chance", 0.5), self.rival or ("", 0.0), key=itemgetter(1))
-
-    @property
     def doubt(self) -> str:
         """Message that the judge separates steps no better than a trivial baseline.
 
         Empty if the judge is better, or if this is unknown.
         """
-        auc, (rival, best) = self.figure("auc"), self.bar
+        known = {name: self.baselines.get(name, {}).get("auc") for name in _TRIVIAL}
+        rivals = {
+            _TRIVIAL[name]: found.value
+            for name, found in known.items()
+            if found and found.value is not None
+        }
+        rival, best = max({"chance": 0.5, **rivals}.items(), key=itemgetter(1))
+        auc = self.figure("auc")
         if auc is None or auc.value is None or auc.value > best:
             return ""
-        return f"no better than {_TRIVIAL.get(rival, rival)} ({best:.2f})"
+        return f"no better than {rival} ({best:.2f})"
 
 
 class Validity(Model):
@@ -274,22 +132,10 @@ class Validity(Model):
     sets: Several[ValidatedSet] = Field(description="one entry per --data")
 
 
-# --- files, and their extract in a run's results
+# --- files, and their copy in a run's results
 
-# Key of the extract under ``usage`` in lmms-eval's results, next to the usage of judges.
+# Key of the copy under ``usage`` in lmms-eval's results, next to the usage of judges.
 KEY = "validity"
-
-_EXTRACT: Any = {
-    **dict.fromkeys(("format", "version", "judge", "temperature"), True),
-    **dict.fromkeys(("prompt_version", "created", "lmms_rpts"), True),
-    "sets": {
-        "__all__": {
-            **dict.fromkeys(("name", "layout", "n_chains", "n_steps", "n_wrong"), True),
-            **dict.fromkeys(("n_questions", "available", "premises", "blind"), True),
-            "metrics": {"auc", "sensitivity", "specificity"},
-        }
-    },
-}
 
 
 @dataclass(frozen=True, slots=True)
@@ -310,12 +156,10 @@ class ValidityFile:
 
     Attributes:
         path: path of the file, as given.
-        sha256: SHA-256 of the file's bytes.
-        validity: the content; without chains if it is from a run's results.
+        validity: the content.
     """
 
     path: Path
-    sha256: str
     validity: Validity
 
     def mismatch(self, judging: Judging) -> str | None:
@@ -325,21 +169,14 @@ class ValidityFile:
         return None if own == judging else f"{self.path} is about the judge {own}, not {judging}"
 
     def extract(self) -> dict[str, Any]:
-        """The figures without the chains, as plain JSON values for a run's results."""
-        figures = self.validity.model_dump(mode="json", include=_EXTRACT)
-        return {"file": str(self.path.absolute()), "sha256": self.sha256, **figures}
-
-
-class _Named(Model):
-    file: Text
-    sha256: Text
+        """The content as plain JSON values, for a run's results."""
+        return {"file": str(self.path), **self.validity.model_dump(mode="json")}
 
 
 def read_validity_file(path: Path) -> ValidityFile:
     """Read a file written by ``lmms-rpts validate -o``."""
     try:
-        content = path.read_bytes()
-        found = Validity.model_validate_json(content)
+        found = Validity.model_validate_json(path.read_bytes())
     except OSError as error:
         raise ValidityError(f"Cannot read {path} ({error.strerror}): {_REMEDY}") from None
     except ValidationError as error:
@@ -349,35 +186,24 @@ def read_validity_file(path: Path) -> ValidityFile:
         raise ValidityError(
             f"{path} has version {found.version}; this lmms-rpts reads version {VERSION}"
         )
-    return ValidityFile(path, hashlib.sha256(content).hexdigest(), found)
-
-
-def read_validity_files(paths: Iterable[Path]) -> tuple[ValidityFile, ...]:
-    """Read several validity files; raises as ``read_validity_file``."""
-    return tuple(read_validity_file(path.expanduser()) for path in dict.fromkeys(paths))
+    return ValidityFile(path, found)
 
 
 def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:
-    """The validity file of a run's results; read from disk if it still exists unchanged.
+    """The validity of a run's judge in its results.
 
     None if the results have none, or an invalid one: results are untrusted.
     """
     usage = results.get("usage")
     held = usage.get(KEY) if isinstance(usage, Mapping) else None
     try:
-        named, validity = _Named.model_validate(held), Validity.model_validate(held)
+        validity = Validity.model_validate(held)
     except ValidationError:
         return None
-    if validity.version != VERSION:
+    name = held.get("file") if isinstance(held, Mapping) else None
+    if validity.version != VERSION or not isinstance(name, str):
         return None
-    path = Path(named.file)
-    # A results file of others may name a device. os.path: False for any text.
-    if os.path.isfile(path):
-        with suppress(ValidityError):
-            whole = read_validity_file(path)
-            if whole.sha256 == named.sha256:
-                return whole
-    return ValidityFile(path, named.sha256, validity)
+    return ValidityFile(Path(name), validity)
 
 
 def set_title(name: str, blind: bool) -> str:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -56,27 +56,6 @@ def ratio(over: Counts, under: Counts, share: bool = True) -> Measure:
         return divided(top, bottom)
 
     return Measure(of, columns[:, 1], share)
-
-
-def difference(first: Measure, second: Measure) -> Measure:
-    """The second measure minus the first, which has the same units."""
-    return Measure(lambda weights: second.of(weights) - first.of(weights), first.counts)
-
-
-def mean_over(groups: Indices, measure: Measure) -> Measure:
-    """The mean of a measure over groups of documents with equal weight.
-
-    Groups that add no units are left out. NaN if the measure is undefined in any other group: the
-    mean over the rest would describe other data.
-    """
-    adding = np.unique(groups[measure.counts > 0])
-    members = [(groups == group).astype(float) for group in adding]
-
-    def of(weights: Floats) -> Floats:
-        values = [measure.of(weights * own) for own in members]
-        return np.mean(values, axis=0) if values else np.full(len(weights), np.nan)
-
-    return replace(measure, of=of)
 
 
 def estimate_measures(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -19,11 +19,7 @@ class ScoredSteps:
         score: (n,), from the judge, higher for sounder; NaN: unscored.
         chain: (n,), the chain of each step, from 0.
         place: (n,), its index in the chain; steps without a label leave gaps.
-        on_path: (n,), whether it is a step of the chain itself. Alternatives are not, and are
-            ignored when the first error is located.
-        inherited: (n,), whether it is sound, but depends on an earlier error.
         question: (m,), the question of each chain, from 0 without gaps; questions are resampled.
-        stratum: (m,), the part of the set that a chain belongs to, from 0.
         half: (m,), 0 or 1: thresholds are chosen on one half of the questions for the other.
         first_error: (m,), the place of the first wrong step; inf: there is none; NaN: unknown.
     """
@@ -32,10 +28,7 @@ class ScoredSteps:
     score: Floats
     chain: Indices
     place: Indices
-    on_path: Flags
-    inherited: Flags
     question: Indices
-    stratum: Indices
     half: Indices
     first_error: Floats
 
@@ -53,11 +46,6 @@ class ScoredSteps:
     def by_chain(self, values: Counts) -> Floats:
         """(m,), the sums over the steps of each chain."""
         return np.bincount(self.chain, values, minlength=self.chains).astype(float)
-
-    def where(self, kept: Flags) -> ScoredSteps:
-        """Some of the steps, with the same chains."""
-        by_step = ("sound", "score", "chain", "place", "on_path", "inherited")
-        return replace(self, **{name: getattr(self, name)[kept] for name in by_step})
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -102,7 +90,7 @@ class FirstErrors:
 def first_errors(steps: ScoredSteps) -> FirstErrors:
     """The first errors, and the scores of steps up to them."""
     last = steps.first_error[steps.chain]
-    upto = steps.on_path & (steps.place <= last)
+    upto = steps.place <= last
     chain, place, score = steps.chain[upto], steps.place[upto], steps.score[upto]
     at_error = place == last[upto]
 
@@ -124,27 +112,4 @@ def first_errors(steps: ScoredSteps) -> FirstErrors:
         before=before,
         at=at,
         gap=np.isfinite(gap_place) | np.isnan(at),
-    )
-
-
-def solutions(steps: ScoredSteps) -> ScoredSteps:
-    """Each located chain as one step: sound if it has no error, with the lowest score.
-
-    The lowest score is over the chain's labelled steps on the path; NaN if any is unscored.
-    """
-    errors = first_errors(steps)
-    own = np.flatnonzero(errors.located)
-    lowest = np.full(steps.chains, np.inf)
-    with np.errstate(invalid="ignore"):  # the lowest of NaN and others is NaN
-        np.minimum.at(lowest, steps.chain[steps.on_path], steps.score[steps.on_path])
-    single = np.zeros(len(own), dtype=np.intp)
-    return replace(
-        steps,
-        sound=~errors.wrong[own],
-        score=lowest[own],
-        chain=own,
-        place=single,
-        on_path=single == 0,
-        inherited=single > 0,
-        first_error=np.where(errors.located & errors.wrong, 0.0, steps.first_error),
     )

@@ -2,28 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 from scipy.sparse import csr_array
 
-from lmms_rpts.stats.intervals import SEED, Estimate, Floats, Indices, estimate_mean
-from lmms_rpts.stats.measures import (
-    MEASURE_RESAMPLES,
-    Measure,
-    Statistic,
-    difference,
-    divided,
-    estimate_measures,
-    ratio,
-)
-from lmms_rpts.stats.permutation import swap_test
+from lmms_rpts.stats.intervals import Floats, Indices
+from lmms_rpts.stats.measures import Measure, Statistic, divided, ratio
 from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
 
 # A step is sound from this score on, as in RPTS.
 THRESHOLD = 0.5
 
+# Bins of the calibration error: at most this number, of about equal size.
 BINS = 10
 _AT_A_TIME = 250_000
 _TIED = 1e-12
@@ -156,83 +148,6 @@ def _mcc(caught: Floats, missed: Floats, alarms: Floats, passed: Floats) -> Floa
     return np.where(wrong * sound > 0, np.where(called > 0, both, 0.0), np.nan)
 
 
-@dataclass(frozen=True, slots=True)
-class PairedDifferences:
-    """Differences of two judges on the steps that both scored.
-
-    Attributes:
-        steps: the number of these steps.
-        chains: the number of chains in which both judges scored all steps.
-        differences: second minus first, by the names of ``step_measures``, with 95% intervals
-            from the same resamples of questions for both.
-        p: two-sided p-values of the shares and means in ``TESTED``: the judges are swapped, all
-            steps of a question at once. None: a test without values.
-    """
-
-    steps: int
-    chains: int
-    differences: Mapping[str, Estimate]
-    p: Mapping[str, float | None]
-
-
-# The shares and means that are tested, and whether they are over chains instead of steps.
-TESTED = {
-    "sensitivity": False,
-    "specificity": False,
-    "acc_err": True,
-    "acc_ok": True,
-    "brier": False,
-}
-
-
-def paired_differences(
-    first: ScoredSteps,
-    second: ScoredSteps,
-    threshold: float = THRESHOLD,
-    resamples: int = MEASURE_RESAMPLES,
-    seed: int = SEED,
-) -> PairedDifferences:
-    """The differences of a second judge from a first one on the same steps.
-
-    Chains with a step that either judge did not score are ignored when first errors are located.
-    """
-    both = first.scored & second.scored
-    whole = first.by_chain(~both) == 0
-    located = np.where(whole, first.first_error, np.nan)
-    one, two = (replace(each, first_error=located).where(both) for each in (first, second))
-    measures = [step_measures(each, threshold) for each in (one, two)]
-    names = [name for name in measures[0] if not name.startswith("unscored")]
-    pairs = {name: difference(measures[0][name], measures[1][name]) for name in names}
-    tested = [_tested_values(each, threshold) for each in (one, two)]
-    step_questions = one.question[one.chain]
-    return PairedDifferences(
-        steps=int(both.sum()),
-        chains=int((whole & (first.by_chain(both) > 0)).sum()),
-        differences=estimate_measures(pairs, one.question, resamples, seed),
-        p={
-            name: swap_test(
-                tested[0][name],
-                tested[1][name],
-                clusters=one.question if of_chains else step_questions,
-            )
-            for name, of_chains in TESTED.items()
-        },
-    )
-
-
-def _tested_values(steps: ScoredSteps, threshold: float) -> dict[str, Floats]:
-    """One value for each step, or chain; NaN if it does not count."""
-    flagged, errors = steps.score < threshold, first_errors(steps)
-    right, known = errors.right(threshold), errors.known(threshold)
-    return {
-        "sensitivity": np.where(~steps.sound, flagged, np.nan),
-        "specificity": np.where(steps.sound, ~flagged, np.nan),
-        "acc_err": np.where(known & errors.wrong, right, np.nan),
-        "acc_ok": np.where(known & ~errors.wrong, right, np.nan),
-        "brier": (steps.score - steps.sound) ** 2,
-    }
-
-
 # --- ranking, and thresholds fitted to the data
 
 
@@ -287,9 +202,10 @@ def auc_within(steps: ScoredSteps) -> Measure:
     start = np.searchsorted(ranked, chain * (len(score) + 1))
     end = np.searchsorted(ranked, (chain + 1) * (len(score) + 1))
     lower, upper = np.searchsorted(ranked, key), np.searchsorted(ranked, key, side="right")
-    wrong = steps.where(known & ~steps.sound)
-    wins = wrong.by_chain((end - upper) + (upper - lower) / 2)
-    pairs = wrong.by_chain((end - start).astype(float))
+    wins, pairs = (
+        np.bincount(chain, values, minlength=steps.chains).astype(float)
+        for values in ((end - upper) + (upper - lower) / 2, end - start)
+    )
     return replace(ratio(wins, pairs, share=False), counts=(pairs > 0).astype(float))
 
 
@@ -357,12 +273,6 @@ def f1_first_fitted(steps: ScoredSteps) -> Measure:
     return Measure(_in_parts(of, size), errors.located.astype(float))
 
 
-def fitted_thresholds(steps: ScoredSteps) -> tuple[float, ...]:
-    """The thresholds of halves 0 and 1; none if a half has no sound or no wrong step."""
-    (found,) = fitter(steps)(np.ones((1, steps.chains)))[0].tolist()
-    return () if np.isnan(found).any() else tuple(found)
-
-
 def _in_parts(statistic: Statistic, size: int) -> Statistic:
     """The statistic, computed in batches of weightings, since each needs arrays of ``size``."""
     rows = max(1, _AT_A_TIME // max(1, size))
@@ -377,26 +287,6 @@ def _in_parts(statistic: Statistic, size: int) -> Statistic:
 # --- scores read as probabilities
 
 
-def reliability_bins(steps: ScoredSteps, bins: int = BINS) -> list[tuple[float, Estimate]]:
-    """At most ``bins`` bins of about equal size, by score; equal scores share a bin.
-
-    With at most ``bins`` distinct scores, each score has its own bin. Otherwise a score goes to the
-    bin that contains the middle of its steps; empty bins are dropped.
-
-    Returns:
-        For each bin the mean score, and the share of sound steps with its interval over questions.
-    """
-    known = steps.scored
-    score, sound = steps.score[known], steps.sound[known].astype(float)
-    question, bin_of = steps.question[steps.chain[known]], _bins(score, bins)
-    found = []
-    for number in range(int(bin_of.max(initial=-1)) + 1):
-        own = bin_of == number
-        share = estimate_mean(sound[own], question[own], share=True)
-        found.append((float(score[own].mean()), share))
-    return found
-
-
 def brier(steps: ScoredSteps) -> Measure:
     """The mean squared difference of score and label (Brier 1950); 0.25 if all scores are 0.5."""
     known = steps.scored
@@ -404,14 +294,14 @@ def brier(steps: ScoredSteps) -> Measure:
     return ratio(steps.by_chain(error), steps.by_chain(known), share=False)
 
 
-def ece(steps: ScoredSteps, bins: int = BINS) -> Measure:
+def ece(steps: ScoredSteps) -> Measure:
     """Mean distance of score and share of sound steps, weighted by bin size (Naeini 2015).
 
     Every resample uses the bins of all steps. Noise alone makes the error greater than 0,
     especially with few steps.
     """
     known = steps.scored
-    bin_of = _bins(steps.score[known], bins)
+    bin_of = _bins(steps.score[known])
     gaps = np.zeros((steps.chains, int(bin_of.max(initial=-1)) + 1))
     np.add.at(gaps, (steps.chain[known], bin_of), steps.score[known] - steps.sound[known])
     counts = steps.by_chain(known)
@@ -422,12 +312,16 @@ def ece(steps: ScoredSteps, bins: int = BINS) -> Measure:
     return Measure(of, counts, centred=True)
 
 
-def _bins(score: Floats, bins: int) -> Indices:
-    """The bin of each score, from 0 without gaps, in the order of scores."""
+def _bins(score: Floats) -> Indices:
+    """The bin of each score, from 0 without gaps, in the order of scores; equal scores share one.
+
+    With at most ``BINS`` distinct scores, each score has its own bin. Otherwise a score goes to the
+    bin that contains the middle of its steps.
+    """
     distinct, at, counts = np.unique(score, return_inverse=True, return_counts=True)
-    if len(distinct) <= bins:
+    if len(distinct) <= BINS:
         return at
     middle = counts.cumsum() - counts / 2
-    _, number = np.unique(np.floor(bins * middle / len(score)), return_inverse=True)
+    _, number = np.unique(np.floor(BINS * middle / len(score)), return_inverse=True)
     found: Indices = number[at]
     return found

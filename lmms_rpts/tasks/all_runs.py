@@ -40,7 +40,7 @@ def read_runs(paths: str | Path | Iterable[str | Path]) -> list[AnyRun]:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
     listed = [paths] if isinstance(paths, str | Path) else [*paths]
-    return [*read_all_runs(listed).every]
+    return list(read_all_runs(listed).every)
 
 
 def summarize(

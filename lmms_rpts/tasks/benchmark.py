@@ -45,7 +45,6 @@ class Benchmark:
     Attributes:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
-        licence: of its texts, as the Hub names it (``cc-by-4.0``); empty if it is not known.
         folder: the folder of its task files, for lmms-eval's index.
         built: its tasks and groups without a file, a mapping from each name to a function that
             builds its configuration; called with ``full=False`` it returns only what is known
@@ -71,7 +70,6 @@ class Benchmark:
         picture: returns the Pillow image of an instance whose record names no image, or None; its
             arguments are the instance and the folder of ``--images``, else of ``images`` or of the
             run's results, or None. No downloads.
-        perturbation: a `Perturbation`: how its documents are perturbed; None: only the wording.
         unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
             ``lmms-rpts estimate``; empty if they can.
     """
@@ -79,7 +77,6 @@ class Benchmark:
     name: str
     title: str
     folder: Path
-    licence: str = ""
     built: str | None = None
     settings: type[Table] | None = None
     checks: str | None = None
@@ -96,7 +93,6 @@ class Benchmark:
     documents: str | None = None
     images: str | None = None
     picture: str | None = None
-    perturbation: str | None = None
     unforeseeable: str = ""
 
     def __post_init__(self) -> None:
@@ -294,9 +290,8 @@ def answered_tasks() -> dict[str, Benchmark]:
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by their task; of all draws."""
+    """The documents of a task or group without their images, by their task."""
     from lmms_rpts.tasks.data import DataError
-    from lmms_rpts.tasks.expansion import expanded
 
     known = answered_tasks()
     if task not in known:
@@ -307,7 +302,7 @@ def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
         checks = known[task].data_checks()
         faults = [f"{each.said}. {each.remedy}" for each in checks if each.remedy]
         raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
-    return {name: expanded(name, documents) for name, documents in found.items()}
+    return found
 
 
 def images_folder(task: str) -> Path | None:

@@ -12,13 +12,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import JudgeCall, JudgeGrade, field_of
-from lmms_rpts.runs.rounds import NONE, Figure
+from lmms_rpts.runs.record import JudgeCall, JudgeGrade
+from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
 
 if TYPE_CHECKING:
     from lmms_rpts.base.sheet import Sheet
-    from lmms_rpts.stats.instability import Answer
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
@@ -75,31 +74,6 @@ class Breakdown:
     groups: tuple[Group, ...]
 
 
-class Curve(NamedTuple):
-    """A share of ``n`` things at each place from 0 to 1, for one subject."""
-
-    subject: Subject
-    places: Sequence[float]
-    shares: Sequence[Figure]
-    n: int
-
-
-class CurveFigure(NamedTuple):
-    """A figure of curves, one for each subject.
-
-    Attributes:
-        title, across, things: its title, its horizontal axis, and what ``n`` counts.
-        marks: the places to mark.
-        of: the curve of a subject, over its rounds.
-    """
-
-    title: str
-    across: str
-    things: str
-    marks: Sequence[float]
-    of: Callable[[Subject, Rounds], Curve]
-
-
 class Column(NamedTuple):
     """A column of numbers: its heading, a model's text, and whether it is informative.
 
@@ -112,54 +86,6 @@ class Column(NamedTuple):
     informative: Callable[[Figures], bool] = lambda figures: True
     best: Callable[[Sequence[Figures]], Collection[str]] = lambda models: ()
     words: str = ""
-
-
-def cell_text(value: Any) -> str:
-    """A value of a listed answer as text: 1 or 0 for yes and no."""
-    if value is None:
-        return NONE
-    return value if isinstance(value, str) else f"{value:g}"
-
-
-class Listed(NamedTuple):
-    """A value of a listed answer.
-
-    Attributes:
-        name: its name in JSON.
-        path: the field of the record, such as ``instance.id``.
-        head: heading of its column; empty: it is not in the table.
-        text: its text in the table.
-    """
-
-    name: str
-    path: str
-    head: str = ""
-    text: Callable[[Any], str] = cell_text
-
-
-class Listing(NamedTuple):
-    """Individual answers to list.
-
-    Attributes:
-        what: a word for them, in the plural.
-        wanted: selects records.
-        values: their values, after the label of the run.
-        texts: number of columns with texts; the others have numbers.
-    """
-
-    what: str
-    wanted: Callable[[Any], bool]
-    values: Sequence[Listed]
-    texts: int
-
-    def entry(self, run: str, record: Any) -> dict[str, Any]:
-        """The values of a record by name, for JSON."""
-        return {"run": run} | {each.name: field_of(record, each.path) for each in self.values}
-
-    def cells(self, entry: Mapping[str, Any]) -> dict[str, str]:
-        """The texts of an entry by the headings of their columns."""
-        shown = {each.head: each.text(entry[each.name]) for each in self.values if each.head}
-        return {"run": entry["run"], **shown}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -311,12 +237,8 @@ class Grading:
         numbers: the values of these tables, by name, for JSON.
         beside: the figures of models that stand beside published ones, by column, for a protocol
             and a model; None: the metrics.
-        lists: individual answers to list, by option.
-        tree: a tree of a subject's runs.
-        tree_sheets: tables of trees, down to a level.
-        curves: what else ``summarize --metric`` draws, by name.
+        flags: what a report can filter the answers by, by name.
         display: how a report shows its answers one by one.
-        answered: an answer for measures of instability, see `Answer`; None: from the first metric.
     """
 
     title: str
@@ -341,12 +263,8 @@ class Grading:
     beside: Callable[[Sequence[Figures]], Mapping[tuple[str, str], Mapping[str, Figure]]] | None = (
         None
     )
-    lists: Mapping[str, Listing] = field(default_factory=dict)
-    tree: Callable[[Subject, Sequence[AnyRun]], Any] | None = None
-    tree_sheets: Callable[[Sequence[Any], int], Iterable[Sheet]] | None = None
-    curves: Mapping[str, CurveFigure] = field(default_factory=dict)
+    flags: Mapping[str, Callable[[Any], bool]] = field(default_factory=dict)
     display: Display = field(default_factory=Display)
-    answered: Callable[[Any], Answer] | None = None
 
     @property
     def response_metrics(self) -> Metrics:

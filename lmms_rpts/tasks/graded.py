@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, dataclass, replace
 from itertools import chain
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -26,7 +26,7 @@ from lmms_rpts.runs.rounds import (
 from lmms_rpts.runs.run import AnyRun, RunOf, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.intervals import Indices, estimate_mean, numbered
-from lmms_rpts.tasks.grade_types import Breakdown, Curve, Figures, Grading, Group, Rounds, Subject
+from lmms_rpts.tasks.grade_types import Breakdown, Figures, Grading, Group, Rounds, Subject
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -40,19 +40,13 @@ class GradeSummary:
         grading: how they are summarized.
         overall: figures over all questions; None if each task is summarized separately.
         tables: one for the breakdown that is always shown, and one for each requested one.
-        lists: individual answers, by option, in the order of the runs and their questions.
-        trees: one for each subject, if the benchmark has trees.
         warnings: why some numbers are not comparable or incomplete.
-        curves: one for each subject, by name, if the benchmark has curves.
     """
 
     grading: Grading
     overall: Group | None
     tables: tuple[Breakdown, ...]
-    lists: Mapping[str, tuple[Mapping[str, Any], ...]]
-    trees: tuple[Any, ...]
     warnings: tuple[str, ...]
-    curves: Mapping[str, tuple[Curve, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
         models = shorten(", ".join(dict.fromkeys(each.model for each in self.models)), 120)
@@ -91,9 +85,7 @@ class GradeSummary:
         ]
         if self.grading.numbers:
             whole |= self.grading.numbers(self.models)
-        if self.grading.tree:
-            whole["trees"] = [asdict(tree) for tree in self.trees]
-        return whole | dict(self.lists) | {"warnings": self.warnings}
+        return whole | {"warnings": self.warnings}
 
     def _group(self, group: Group) -> dict[str, Any]:
         there = self.grading.known_in(self.models)
@@ -183,22 +175,6 @@ def summarize_grades(
             Breakdown(name, tuple(_groups(grading, subjects, name, grading.breakdowns[name])))
             for name in dict.fromkeys((*first, *by))
         ),
-        lists={
-            option: tuple(
-                listing.entry(run.label, record)
-                for run in runs
-                for record in filter(listing.wanted, run.responses)
-            )
-            for option, listing in grading.lists.items()
-        },
-        trees=tuple(grading.tree(*each) for each in subjects.items()) if grading.tree else (),
-        curves={
-            name: tuple(
-                figure.of(subject, [run.responses for run in rounds])
-                for subject, rounds in subjects.items()
-            )
-            for name, figure in grading.curves.items()
-        },
         warnings=(
             *([f"{listed(others)}: no responses to the task {task}"] if others else []),
             *run_warnings(grading, runs, parts, tasks),
@@ -248,7 +224,7 @@ def _figures(
     responses = [record for records in rounds for record in records]
     instances = {each.instance.key: each.instance for each in rounds[0]}
     clusters = numbered([each.cluster for each in instances.values()])
-    # A metric of lmms-eval's table alone (METEOR) has no value here.
+    # Metrics that only `more` computes have no value here.
     metrics = dict.fromkeys(grading.metrics, Figure(None)) | {
         name: figure_over(rounds, each.of, each.kind, clusters)
         for name, each in grading.response_metrics.items()

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from functools import partial
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import columns, figure, printable, shorten
+from lmms_rpts.base.escaping import figure, shorten
 from lmms_rpts.base.sheet import Best, Sheet
 from lmms_rpts.runs.rounds import figure_text, token_text
 from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Grading, Group
@@ -48,21 +48,6 @@ def summary_sheets(
         for of, columns in sets.items()
     ]
     return [*made[: len(sets)], *further, *made[len(sets) :]]
-
-
-def listing_sheet(summary: GradeSummary, option: str, most: int) -> Sheet | None:
-    """The first entries of a list; None if there are none."""
-    listing, found = summary.grading.lists[option], summary.lists[option]
-    if not found:
-        return None
-    rows = [listing.cells(entry) for entry in found[:most]]
-    texts = listing.texts
-    if "task" in rows[0] and len({entry["task"] for entry in found}) == 1:
-        texts -= 1
-        rows = [{head: text for head, text in row.items() if head != "task"} for row in rows]
-    title = f"{len(rows)} of {len(found)} {listing.what}"
-    cells = [[shorten(text, 60) for text in row.values()] for row in rows]
-    return Sheet(title, list(rows[0]), texts, [cells])
 
 
 def explanation(summary: GradeSummary, sheets: Sequence[Sheet] = ()) -> str:
@@ -178,14 +163,3 @@ def metric_column(grading: Grading, name: str) -> Column:
 def subject_names(figures: Figures) -> list[str]:
     """The first cells of a row: task and model."""
     return [shorten(figures.task, 40), shorten(figures.model, 40)]
-
-
-def end_of(answer: str, width: int = 60) -> str:
-    """The end of an answer, which has the graded part; ``width`` columns at most."""
-    plain = printable(answer)
-    if columns(plain) <= width:
-        return plain
-    end = plain[-width:]
-    while columns(end) >= width:
-        end = end[1:]
-    return f"…{end}"

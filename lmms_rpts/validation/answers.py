@@ -69,7 +69,7 @@ def plan_answers(
         if known_grade(doc["reference"], answer) is None:
             request = grader.request(prompts, doc, answer)
             questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
-    planned = PlannedSet(loaded, chains, "given", tuple(questions), (), seen=0)
+    planned = PlannedSet(loaded, chains, tuple(questions), (), seen=0)
     version = questions[0].request.prompt_version if questions else ""
     return Plan(judge, (planned,), version, limit, seed, settings)
 

@@ -7,13 +7,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from lmms_rpts.runs.validity import Labelled
-
 Labels = tuple[bool | None, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class LabelledChain(Labelled):
+class LabelledChain:
     """One solution, cut into steps, with a label for each step.
 
     Attributes:
@@ -25,13 +23,7 @@ class LabelledChain(Labelled):
         labels: whether each step is sound; None: unlabelled or neutral, neither judged nor counted.
         language: language of the judge's prompt: ``en`` or ``zh``.
         premises: premises of each step, if the data give them; None: all earlier steps.
-        first_error: number of the first wrong step, from 0; None: there is none.
         located: whether the data give the place of the first error, or state that there is none.
-        inherited: steps that are sound inferences but depend on an earlier error.
-        places: position of each step in the chain, from 0, if several of ``steps`` are
-            alternatives at one position; empty: the order of ``steps``.
-        path: numbers of the ``steps`` that form the chain itself, if others are alternatives to
-            them; empty: all.
         images: names of the question's images, as in the data.
         files: the files of these images; empty if one of them is missing.
     """
@@ -44,30 +36,26 @@ class LabelledChain(Labelled):
     labels: Labels
     language: str = "en"
     premises: tuple[tuple[str, ...], ...] | None = None
-    first_error: int | None = None
     located: bool = True
-    inherited: frozenset[int] = frozenset()
-    places: tuple[int, ...] = ()
-    path: tuple[int, ...] = ()
     images: tuple[str, ...] = ()
     files: tuple[Path, ...] = ()
 
     @property
-    def has_error(self) -> bool:
-        """Whether any step is wrong."""
-        return False in self.labels
+    def asked(self) -> tuple[int, ...]:
+        """Numbers of the labelled steps, which are the ones sent to a judge."""
+        return tuple(at for at, label in enumerate(self.labels) if label is not None)
 
-
-def first_wrong(labels: Labels) -> int | None:
-    """Number of the first wrong step, from 0; None: there is none."""
-    return labels.index(False) if False in labels else None
+    @property
+    def first_error(self) -> int | None:
+        """Number of the first wrong step, from 0; None: there is none."""
+        return self.labels.index(False) if False in self.labels else None
 
 
 def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[LabelledChain]:
     """At most ``limit`` chains, in their original order: a stratified sample.
 
     Strata are the parts of the set, each split into chains with and without an error. Each stratum
-    gets its share of the limit (largest remainders), so that the prevalence of errors is
+    gets its share of the limit (largest remainders), so that the share of wrong chains is
     preserved. Within a stratum, chains are chosen by a hash of seed and id: the choice does not
     depend on the judge, on the order of the files or on other sets.
 
@@ -78,7 +66,7 @@ def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[
         return list(chains)
     strata: dict[tuple[str, bool], list[int]] = {}
     for at, chain in enumerate(chains):
-        strata.setdefault((chain.stratum, chain.has_error), []).append(at)
+        strata.setdefault((chain.stratum, chain.first_error is not None), []).append(at)
     quotas = {name: divmod(len(own) * limit, len(chains)) for name, own in strata.items()}
     sizes = {name: quota for name, (quota, _) in quotas.items()}
     by_rest = sorted(strata, key=lambda name: (-quotas[name][1], name))

@@ -1,94 +1,53 @@
-"""The layouts of published step labels, as a table: the fields of a row, the rule of its labels."""
+"""The layouts of labelled data: the fields of a row, and the rule of its labels."""
 
 from __future__ import annotations
 
 import itertools
+import math
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache, partial
-from pathlib import Path
 from typing import Any
-
-from pydantic import TypeAdapter
 
 from lmms_rpts.base.fields import (
     Fields,
     LeftOut,
-    Reader,
     RowError,
-    any_list,
     choice,
     encoded,
     filled,
+    flag,
     identity,
     list_of,
+    objects,
     step_number,
     text,
     texts,
     whole,
 )
-from lmms_rpts.base.schema import Model, Several, Text, shown
-from lmms_rpts.runs.validity import PublishedFigure
-from lmms_rpts.validation.chains import LabelledChain, Labels, first_wrong
-from lmms_rpts.validation.special_layouts import (
-    alternatives,
-    folio_chain,
-    gradegpt_answer,
-    labelled_answer,
-    names,
-    parc_chain,
-    prm800k_chain,
-    rated_chains,
-)
+from lmms_rpts.base.schema import FieldError, shown
+from lmms_rpts.runs.rating_file import RatedItem, parse_saved
+from lmms_rpts.validation.chains import LabelledChain, Labels
 
 Rule = Callable[[Fields, int], Labels]
 """Returns the labels of a row with a number of steps."""
 
 
-class About(Model):
-    """What is published about a set; ``sets.json`` has one for each layout.
-
-    Attributes:
-        title: the authors' name for it, and the paper.
-        meaning: one line: who labelled what, and the meaning of "sound" in this set.
-        licence: licence of the data.
-        source: how to get the data: a ``git clone`` command if they are in a repository.
-        path: path of the data within the source.
-        anchors: published figures, measured with the authors' own protocol.
-    """
-
-    title: Text
-    meaning: Text
-    licence: Text
-    source: Text
-    path: Text = ""
-    anchors: Several[PublishedFigure] = ()
-
-
-@cache
-def _catalogue() -> dict[str, About]:
-    content = Path(__file__).with_name("sets.json").read_bytes()
-    return TypeAdapter(dict[str, About]).validate_json(content)
-
-
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Layout:
-    """One layout of published step labels; each row is a chain, in the fields named here.
+    """One layout of labelled data; each row is a chain, in the fields named here.
 
     Attributes:
         fields: fields that identify a row of this layout, and of no other, as words of a text.
-        steps: field of the list of steps, or a function that cuts a text into steps.
+        context: field of the question.
+        steps: field of the list of steps, or a function that returns them.
         stratum: field of the subset; where it is missing, the name of the file.
-        id: returns the id of the chain; None: file and number.
+        id: field of the chain's id; where it is missing, file and number.
         question: returns the id of the question; None: its images and its text.
-        images: field with the names of its images: a text, a list or an object.
-        folders: where the publishers have these images, relative to the folder of the file.
+        images: field with the names of its images: a text or a list.
         left_out_if: why a row has nothing to judge, and whether this holds.
-        located: whether the labels say where the first error is, or that there is none.
         chain: returns the chain of a row, where the fields above can't describe it.
-        fixed_premises: whether only the given premises can be used, as they are no earlier steps.
-        whole: returns the chains of all rows and a remark, where several rows label one step.
+        whole: returns the chains of all rows, where several rows label one step.
         answers: whether the only step is a response, and the label that of its final answer.
     """
 
@@ -99,21 +58,13 @@ class Layout:
     steps: str | Callable[[Fields], tuple[str, ...]] = "steps"
     labels: Rule = lambda row, steps: ()
     stratum: str = ""
-    id: Callable[[Fields], str | None] | None = None
-    question: Callable[[Fields], str | None] | None = None
+    id: str = ""
+    question: Callable[[Fields], str] | None = None
     images: str = ""
-    folders: tuple[str, ...] = ("", "images")
     left_out_if: tuple[str, Callable[[Fields], bool]] | None = None
-    located: Callable[[Labels], bool] = lambda labels: True
     chain: Callable[[Fields], LabelledChain] | None = None
-    fixed_premises: bool = False
-    whole: Callable[[Sequence[Fields]], tuple[list[LabelledChain], str]] | None = None
+    whole: Callable[[Sequence[Fields]], list[LabelledChain]] | None = None
     answers: bool = False
-
-    @property
-    def about(self) -> About:
-        """What is published about the set."""
-        return _catalogue()[self.name]
 
     def read(self, row: Fields) -> LabelledChain:
         """The chain of a row."""
@@ -123,22 +74,25 @@ class Layout:
             raise LeftOut(self.left_out_if[0])
         steps = row.read(self.steps, texts) if isinstance(self.steps, str) else self.steps(row)
         context, images = row.read(self.context, filled), row.optional(self.images, names, ())
-        question = self.question(row) if self.question else None
         if self.options in row:
             context = "\n".join((context, *row.read(self.options, names)))
-        labels = self.labels(row, len(steps))
         return LabelledChain(
-            id=(self.id(row) if self.id else None) or row.place,
+            id=row.optional(self.id, identity, row.place),
             # Images too: many have one short question.
-            question=question or "\n".join((*images, context)),
+            question=self.question(row) if self.question else "\n".join((*images, context)),
             stratum=row.optional(self.stratum, filled, row.stem),
             context=context,
             steps=steps,
-            labels=labels,
-            first_error=first_wrong(labels),
-            located=self.located(labels),
+            labels=self.labels(row, len(steps)),
             images=images,
         )
+
+
+def names(value: Any, field: str) -> tuple[str, ...]:
+    """Names of images, or options: a text or a list; blank or empty: none."""
+    if isinstance(value, str):
+        return (text(value, field),) if value.strip() else ()
+    return tuple(name for name in texts(value, field) if name.strip()) if value else ()
 
 
 def first_error(
@@ -171,17 +125,14 @@ def first_error(
     return labels
 
 
-def every_step(
-    field: str, meanings: Mapping[Any, bool | None], mark: Reader[Any] = lambda value, field: value
-) -> Rule:
+def every_step(field: str, meanings: Mapping[Any, bool | None]) -> Rule:
     """Every step is marked.
 
     Args:
-        field: list with an item for each step.
+        field: list with a mark for each step.
         meanings: label for each mark; None: neutral.
-        mark: returns the mark in an item.
     """
-    items = list_of(lambda value, field: choice(meanings)(mark(value, field), field))
+    items = list_of(choice(meanings))
 
     def labels(row: Fields, steps: int) -> Labels:
         found = row.read(field, encoded(items))
@@ -191,22 +142,6 @@ def every_step(
         return found
 
     return labels
-
-
-def _cut(written: str, mark: re.Pattern[str], field: str) -> tuple[str, ...]:
-    """Split a text into steps, before each mark (its first group is the number) with the next one.
-
-    Text before the first mark belongs to the first step. Steps keep their marks, but not the
-    white space around the step.
-    """
-    starts: list[int] = []
-    for found in mark.finditer(written):
-        if int(found[1]) == len(starts) + 1:
-            starts.append(found.start())
-    if not starts:
-        raise RowError(field, "has no numbered steps")
-    bounds = [0, *starts[1:], len(written)]
-    return tuple(written[a:b].strip() for a, b in itertools.pairwise(bounds))
 
 
 # "Step 3: ...", as in the solutions of MR-Ben; "**Step 3:** ..." counts, too.
@@ -232,116 +167,177 @@ def _mr_ben_steps(row: Fields) -> tuple[str, ...]:
     return tuple(text(each, "Model_Solution_Steps") for each in joined)
 
 
-def _prmbench_problem(row: Fields) -> str | None:
-    """``circular_nuts_0``: the problem nuts_0 in the class circular, one of several."""
-    prefix = row.read("classification", filled) + "_"
-    found = row.optional("idx", identity, "").removeprefix(prefix)
-    return found or None
+# 0: right but without progress, so a sound inference.
+_RATINGS = {1: True, 0: True, -1: False}
+_FINISHED = {"found_error": True, "solution": True, "bad_problem": False, "give_up": False}
 
 
-def _prmbench_labels(row: Fields, steps: int) -> Labels:
-    numbers = [whole(each, "error_steps") for each in row.read("error_steps", any_list)]
-    # 5 of 138 rows: a model wrote the errors and marked steps that do not exist. Its other numbers
-    # may be shifted, too.
-    if any(number > steps for number in numbers):
-        raise LeftOut("a marked step does not exist")
-    wrong = {step_number(each, steps, "error_steps", base=1) for each in numbers}
-    return tuple(at not in wrong for at in range(steps))
+def prm800k_chain(row: Fields) -> LabelledChain:
+    """PRM800K: the chosen completions with their ratings, up to a position without a choice.
 
-
-# "section12: ...", the marks of sections within one text of DeltaBench.
-_SECTION = re.compile(r"^[ \t]{0,8}section ?(\d{1,4}) ?:", re.ASCII | re.IGNORECASE | re.MULTILINE)
-
-
-def _deltabench_steps(row: Fields) -> tuple[str, ...]:
-    name = "sections_content" if "section_content" not in row else "section_content"
-    if isinstance(row.value.get(name), str):
-        return _cut(row.read(name, text), _SECTION, name)
-
-    def section(value: Any, field: str) -> str:
-        if isinstance(value, Mapping):
-            value = value.get("content", value.get("section"))
-        return text(value, field)
-
-    return row.read(name, list_of(section))
-
-
-def _deltabench_labels(row: Fields, steps: int) -> Labels:
-    """Annotators read up to the last section that they marked.
-
-    Later sections have blank labels in 'sections_labeled_info', and the published metric drops a
-    judge's verdicts on them.
+    There, the first wrong completion is the last step. Steps that annotators wrote are unlabelled.
     """
-    marks = []
-    for name in ("reason_error_section_numbers", "reason_unuseful_section_numbers"):
-        optional = name not in row and name != "reason_error_section_numbers"
-        numbers = () if optional else row.read(name, encoded(any_list))
-        marks.append({step_number(whole(n, name), steps, name, base=1) for n in numbers})
-    wrong, useless = marks
-    if not wrong and not useless:
-        raise LeftOut("no section is marked, so how far the annotators read is unknown")
-    last = max(wrong | useless)
-    return tuple(
-        None if at > last or at in useless - wrong else at not in wrong for at in range(steps)
+    for name in ("is_quality_control_question", "is_initial_screening_question"):
+        if row.read(name, flag):
+            raise LeftOut("a quality-control question for annotators")
+    if not row.read("label.finish_reason", choice(_FINISHED)):
+        raise LeftOut("labelling was not finished")
+    steps: list[tuple[str, bool | None]] = []
+    cut_short = False
+    for level in row.read("label.steps", objects):
+        chosen = level.optional("chosen_completion", whole, None)
+        written = level.value.get("human_completion")
+        there = level.value.get("completions")
+        found = [
+            (each.read("text", text), each.optional("rating", choice(_RATINGS), None))
+            for each in (objects(there, "completions") if there else ())
+        ]
+        if chosen is not None and not 0 <= chosen < len(found):
+            said = f"is {shown(chosen)}, but there are {len(found)} completions"
+            raise RowError("chosen_completion", said)
+        if chosen is not None:
+            steps.append(found[chosen])
+        elif written is not None:
+            own = written.get("text") if isinstance(written, Mapping) else written
+            steps.append((text(own, "human_completion"), None))
+        else:
+            wrong = [pair for pair in found if pair[1] is False][:1]
+            steps, cut_short = [*steps, *wrong], not wrong
+            break
+    labels = tuple(sound for _, sound in steps)
+    if set(labels) <= {None}:
+        raise LeftOut("no step is rated")
+    problem = row.read("question.problem", filled)
+    error = labels.index(False) if False in labels else len(labels)
+    return LabelledChain(
+        id=row.place,
+        question=problem,
+        stratum=row.stem,
+        context=problem,
+        steps=tuple(step for step, _ in steps),
+        labels=labels,
+        # The error might be at a step without a rating, or after the last one.
+        located=None not in labels[:error] and not cut_short,
     )
 
 
-# "STEP12: ...", the marks of steps within one text of VLRMBench.
-_STEP = re.compile(r"^[ \t]{0,8}STEP ?(\d{1,4}) ?:", re.ASCII | re.MULTILINE)
-
-# The other files of VLRMBench mark redundant steps, or have no step labels.
-_VLRMBENCH_TASKS = (
-    "attribute_hallucination",
-    "detail_error",
-    "existence_hallucination",
-    "image_ref_error",
-    "location_error",
-    "most_confidence",
-    "step_correctness",
-)
+_MARKS = {
+    **dict.fromkeys(("1", "1.0", "yes", "true", "correct", "right"), True),
+    **dict.fromkeys(("0", "0.0", "no", "false", "incorrect", "wrong"), False),
+}
 
 
-def _judged(item: Any, field: str) -> Sequence[Any]:
-    """A step of ProJudgeBench: text, verdict, kind of error, explanation."""
-    if len(any_list(item, field)) < 2:
-        raise RowError(field, f"should be a list of text, verdict and more, not {shown(item)}")
-    return any_list(item, field)
+def _right(value: Any, field: str) -> bool:
+    """Whether something is right, by a word, a number, or true or false."""
+    return choice(_MARKS)(str(value).strip().lower(), field)
 
 
-def _named(*names: str) -> Callable[[Fields], str | None]:
-    """The ids in the fields, joined; None without the last of them."""
-
-    def read(row: Fields) -> str | None:
-        return ":".join(row.read(name, identity) for name in names) if names[-1] in row else None
-
-    return read
+# "The consistency of the answers is: No.", "... is: <Yes>."
+_CONSISTENT = re.compile(r"consistency of the answers is:?\s{0,9}<?(yes|no)\b", re.IGNORECASE)
 
 
-# MR-GSM8K, and ReasonEval after it
-_MODEL_OUTPUT = first_error(
-    "model_output_solution_first_error_step",
-    base=1,
-    none=("N/A",),
-    verdict=("model_output_solution_correctness", "correct", "wrong"),
-)
-_mpbench = partial(Layout, images="image", folders=("", "image", "images"))
+def gradegpt_answer(row: Fields) -> LabelledChain:
+    """GradeGPT's instruction data: a chat that shows a question, two answers, and the label."""
+    chat = {
+        each.read("role", filled): each.read("content", text)
+        for each in row.read("messages", objects)
+    }
+    asked = chat.get("user", "").partition("Question:")[2]
+    question, _, asked = asked.partition("\nReference Answer:")
+    reference, _, asked = asked.partition("\nModel Response:")
+    response, end, _ = asked.rpartition("\nJudgment Result:")
+    found = _CONSISTENT.findall(chat.get("assistant", ""))
+    if not end or not found:
+        raise RowError("messages", "should have a question, two answers and a judgment")
+    return _answer(row, question, reference, response, found[-1].lower() == "yes", "")
+
+
+def labelled_answer(row: Fields) -> LabelledChain:
+    """A response with a label that says whether its answer is right."""
+    if row.optional("debatable", flag, False):
+        raise LeftOut("the label is debatable")
+    question, response = row.read("question", filled), row.read("response", text)
+    reference, right = row.read("reference", identity), row.read("label", _right)
+    return _answer(row, question, reference, response, right, row.optional("type", filled, ""))
+
+
+def _answer(
+    row: Fields, question: str, reference: str, response: str, right: bool, kind: str
+) -> LabelledChain:
+    return LabelledChain(
+        id=row.optional("id", identity, row.place),
+        question=question.strip(),
+        stratum=kind,
+        context=question.strip(),
+        steps=(response.strip(),),
+        labels=(right,),
+        premises=((reference.strip(),),),
+        located=False,
+    )
+
+
+_MIDDLE = 0.5
+_SHOWN = ("kind", "language", "context", "premises", "conclusion")
+
+
+def rated_chains(rows: Sequence[Fields]) -> list[LabelledChain]:
+    """One chain per response in the rating files of one sample, with its rated inferences in order.
+
+    A step is sound if the raters' mean is above 0.5, and undecided if it is 0.5. Steps that
+    describe an image are left out: a judge is asked about them with facts that raters do not see.
+    """
+    items: dict[tuple[Any, ...], RatedItem] = {}
+    scores: dict[tuple[Any, ...], dict[str, float]] = {}
+    for row in rows:
+        try:
+            file = parse_saved(dict(row.value))
+        except FieldError as error:
+            place, _, wrong = str(error).partition(" ")
+            raise RowError(place, wrong) from None
+        rater = file.rater.strip()
+        for at, item in enumerate(file.items):
+            key = (file.sample, *item.key)
+            first, own = items.setdefault(key, item), scores.setdefault(key, {})
+            if any(getattr(first, name) != getattr(item, name) for name in _SHOWN):
+                raise RowError(f"items[{at}]", "has other texts than another file of the sample")
+            if rater in own and item.score is not None:
+                raise RowError(f"items[{at}]", f"was also scored by {rater!r} in another file")
+            if item.score is not None:
+                own[rater] = item.score
+    responses: dict[tuple[Any, ...], list[tuple[RatedItem, float]]] = {}
+    for key, item in items.items():
+        if item.kind == "inference" and (own := scores[key]):
+            mean = math.fsum(own.values()) / len(own)
+            responses.setdefault(key[:-1], []).append((item, mean))
+    return list(map(_rated_chain, responses.values()))
+
+
+def _rated_chain(rated: Sequence[tuple[RatedItem, float]]) -> LabelledChain:
+    rated = sorted(rated, key=lambda pair: pair[0].step)
+    items, means = zip(*rated, strict=True)
+    first = items[0]
+    if any((each.context, each.language) != (first.context, first.language) for each in items):
+        raise RowError("context", f"differs between steps of document {first.doc_id}")
+    return LabelledChain(
+        id=f"{first.task}:{first.doc_id}:{first.repeat}",
+        question=f"{first.task}:{first.doc_id}",
+        stratum=first.task,
+        language=first.language,
+        context=text(first.context, "context"),
+        steps=tuple(text(each.conclusion, "conclusion") for each in items),
+        labels=tuple(None if mean == _MIDDLE else mean > _MIDDLE for mean in means),
+        premises=tuple(tuple(text(one, "premises") for one in each.premises) for each in items),
+        located=False,
+    )
+
 
 LAYOUTS: tuple[Layout, ...] = (
-    Layout(
-        name="parc", fields="question steps premise_annotation error_annotation", chain=parc_chain
-    ),
     Layout(
         name="processbench",
         fields="problem steps label",
         context="problem",
         labels=first_error("label", base=0, none=(-1,)),
-        id=_named("id"),
-    ),
-    Layout(
-        name="bigbench_mistake",
-        fields="input steps mistake_index",
-        context="input",
-        labels=first_error("mistake_index", base=0, none=(None,)),
+        id="id",
     ),
     Layout(
         name="mr_ben",
@@ -366,64 +362,8 @@ LAYOUTS: tuple[Layout, ...] = (
         ),
     ),
     Layout(
-        name="mr_gsm8k",
-        fields="question question_type model_output_steps",
-        steps="model_output_steps",
-        labels=_MODEL_OUTPUT,
-        stratum="question_type",
-        id=_named("uuid"),
-        left_out_if=(
-            "the solution is a program",
-            lambda row: row.value.get("question_type") == "POT",
-        ),
-    ),
-    Layout(
         name="prm800k", fields="question label is_quality_control_question", chain=prm800k_chain
     ),
-    Layout(
-        name="prmbench",
-        fields="modified_question modified_process error_steps",
-        context="modified_question",
-        steps="modified_process",
-        labels=_prmbench_labels,
-        stratum="classification",
-        id=lambda row: (
-            f"{row.value['classification']}:{problem}"
-            if (problem := _prmbench_problem(row))
-            else None
-        ),
-        question=lambda row: (
-            _prmbench_problem(row) or row.optional("original_question", filled, None)
-        ),
-    ),
-    Layout(
-        name="reasoneval",
-        fields="question model_output_step_format model_output_solution_correctness",
-        steps=lambda row: row.read(
-            "model_output_step_format",
-            list_of(lambda lines, field: text("\n".join(texts(lines, field)), field)),
-        ),
-        labels=_MODEL_OUTPUT,
-        stratum="generator",
-    ),
-    Layout(
-        name="stepverify",
-        fields="problem student_incorrect_solution incorrect_index",
-        context="problem",
-        steps="student_incorrect_solution",
-        labels=first_error("incorrect_index", base=0),
-        stratum="error_category",
-    ),
-    Layout(
-        name="deltabench",
-        fields="question reason_error_section_numbers",
-        steps=_deltabench_steps,
-        labels=_deltabench_labels,
-        stratum="task_l1",
-        id=_named("id"),
-        located=lambda labels: False in labels,
-    ),
-    Layout(name="folio", fields="premises conclusion label", chain=folio_chain),
     Layout(
         name="visualprocessbench",
         fields="image question response",
@@ -432,52 +372,6 @@ LAYOUTS: tuple[Layout, ...] = (
         stratum="data_source",
         images="image",
     ),
-    Layout(
-        name="vlrmbench",
-        fields="image question task_gt",
-        # Not 'step_list': that is the solution before errors were inserted.
-        steps=lambda row: _cut(row.read("reasoning_error", filled), _STEP, "reasoning_error"),
-        labels=every_step("task_gt", {0: True, 1: False}),
-        stratum="category",
-        id=_named("category", "id"),
-        images="image",
-        folders=("../meta_data/Image", "Image", ""),
-        left_out_if=(
-            "the task is not to find wrong steps",
-            lambda row: row.read("category", filled) not in _VLRMBENCH_TASKS,
-        ),
-    ),
-    Layout(
-        name="projudgebench",
-        fields="question student_solution process_evaluation",
-        steps=lambda row: row.read(
-            "process_evaluation",
-            encoded(list_of(lambda item, field: text(_judged(item, field)[0], field))),
-        ),
-        labels=every_step(
-            "process_evaluation",
-            {"1": True, "0": False},
-            lambda item, field: _judged(item, field)[1],
-        ),
-        stratum="subject",
-        images="image_paths",
-    ),
-    _mpbench(
-        name="mpbench",
-        fields="question steps error_steps",
-        options="choices",
-        labels=_prmbench_labels,
-        stratum="category",
-        id=_named("id"),
-    ),
-    _mpbench(
-        name="mpbench_answers", fields="question solutions correct", chain=alternatives("solutions")
-    ),
-    _mpbench(
-        name="mpbench_search",
-        fields="question steps candidates correct",
-        chain=alternatives("candidates"),
-    ),
     Layout(name="gradegpt", fields="type messages source", chain=gradegpt_answer, answers=True),
     Layout(
         name="answers",
@@ -485,7 +379,7 @@ LAYOUTS: tuple[Layout, ...] = (
         chain=labelled_answer,
         answers=True,
     ),
-    Layout(name="ratings", fields="format rater items", whole=rated_chains, fixed_premises=True),
+    Layout(name="ratings", fields="format rater items", whole=rated_chains),
 )
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -19,6 +18,9 @@ from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
 SUFFIXES = (".json", ".jsonl", ".parquet")
 """Suffixes of the files that are read."""
 
+FOLDERS = ("", "images")
+"""Where images are, relative to the folder of the rows."""
+
 MOST_FAULTS = 0.01
 """Share of rows that may be invalid. A larger share means another layout or a damaged file."""
 
@@ -34,9 +36,7 @@ class LoadedSet:
         chains: in the order of the files, with unique ids.
         skipped: number of invalid rows, by the invalid field.
         left_out: number of rows without anything to judge, by reason.
-        sha256: SHA-256 of each file, by its name within the folder.
-        files: the files themselves.
-        remark: a remark about the labels; may be empty.
+        files: the files.
     """
 
     name: str
@@ -44,9 +44,7 @@ class LoadedSet:
     chains: tuple[LabelledChain, ...]
     skipped: Mapping[str, int] = field(default_factory=dict)
     left_out: Mapping[str, int] = field(default_factory=dict)
-    sha256: Mapping[str, str] = field(default_factory=dict)
     files: tuple[Path, ...] = ()
-    remark: str = ""
 
 
 def load_sets(
@@ -132,7 +130,7 @@ def load_set(
     if not chosen:
         raise ReadError(
             f"{path}: no file has the fields of a known set (checked {visible(listed(unknown))}); "
-            "lmms-rpts validate --list shows the sets and their sources"
+            "docs/validation.md shows the fields, and --field OURS=THEIRS renames yours"
         )
     if len(chosen) > 1:
         said = "; ".join(f"{layout.name} in {listed(files)}" for layout, files in chosen.items())
@@ -143,14 +141,7 @@ def load_set(
     ((layout, files),) = chosen.items()
     rows = [row for _, rows in files.values() for row in rows]
     found_set = LoadedSet(
-        name or layout.name,
-        layout,
-        (),
-        sha256={
-            called: hashlib.sha256(file.read_bytes()).hexdigest()
-            for called, (file, _) in files.items()
-        },
-        files=tuple(file for file, _ in files.values()),
+        name or layout.name, layout, (), files=tuple(file for file, _ in files.values())
     )
     return _with_chains(found_set, path, rows)
 
@@ -169,16 +160,16 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     fields: Sequence[Fields] = [
         Fields(row.fields, storable(row.file.stem), row.number, storable(row.key)) for row in usable
     ]
-    remark, whole = "", found.layout.whole
+    whole = found.layout.whole
     if whole is not None:
         try:
-            chains, remark = whole(fields)
+            chains = whole(fields)
         except RowError as error:
             raise ReadError(f"{path}: {visible(str(error))}") from None
     for row, each in () if whole else zip(usable, fields, strict=True):
         try:
             chain = found.layout.read(each)
-            folders = [row.file.parent / folder for folder in found.layout.folders]
+            folders = [row.file.parent / folder for folder in FOLDERS]
             chains.append(replace(chain, files=find_images(chain.images, folders)))
         except LeftOut as reason:
             left_out[str(reason)] += 1
@@ -201,9 +192,7 @@ def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet
     if not distinct:
         why = "; ".join(f"{reason} ({n:,})" for reason, n in (+left_out).items())
         raise ReadError(f"{path}: no usable chain{': ' + why if why else ''}")
-    return replace(
-        found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out), remark=remark
-    )
+    return replace(found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out))
 
 
 def find_images(names: Iterable[str], folders: Sequence[Path]) -> tuple[Path, ...]:

@@ -32,26 +32,25 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.runs.validity import BUILT_IN, DRAWN
-from lmms_rpts.validation.chains import LabelledChain, first_wrong
+from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import Layout
 from lmms_rpts.validation.loading import LoadedSet
 
 _PACKAGE = Path(__file__).parents[1]
 
-LAYOUT = Layout(name=BUILT_IN, fixed_premises=True)
-
 
 def own_set() -> LoadedSet:
     """The demo's instances: their gold steps, and manually written wrong steps."""
-    return LoadedSet(BUILT_IN, LAYOUT, own_chains())
+    return LoadedSet(BUILT_IN, Layout(name=BUILT_IN), own_chains())
 
 
 def drawn_set() -> LoadedSet:
     """Chains about drawings: right and wrong claims about them, and inferences from these."""
     folder = _PACKAGE / "validation" / "drawn"
     rows = (folder / "chains.jsonl").read_text(encoding="utf-8").splitlines()
-    layout = Layout(name=DRAWN, fixed_premises=True)
-    return LoadedSet(DRAWN, layout, tuple(_drawn(json.loads(row), folder) for row in rows))
+    return LoadedSet(
+        DRAWN, Layout(name=DRAWN), tuple(_drawn(json.loads(row), folder) for row in rows)
+    )
 
 
 def _drawn(row: Mapping[str, Any], folder: Path) -> LabelledChain:
@@ -66,7 +65,6 @@ def _drawn(row: Mapping[str, Any], folder: Path) -> LabelledChain:
         steps=tuple(step["text"] for step in steps),
         labels=labels,
         premises=tuple(tuple(steps[at]["text"] for at in step["premises"]) for step in steps),
-        first_error=first_wrong(labels),
         images=(image,),
         files=(folder / image,),
     )
@@ -133,5 +131,4 @@ def _labelled(
             at < sound if given and at <= sound else None for at, given in enumerate(premises)
         ),
         premises=tuple(premises),
-        first_error=wrong_at,
     )

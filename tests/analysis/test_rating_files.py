@@ -7,14 +7,12 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.agreement import agreement_of_judges, agreement_with_humans
+from lmms_rpts.analysis.agreement import agreement_with_humans
 from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.runs.rating_file import holds_rating_file
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.relations import read_relations
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
-from tests.support.perturbed_runs import draws, write_rpts_run
 from tests.support.ratings import file_with, item_with, rated_file, write_ratings
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
@@ -94,7 +92,7 @@ def changed(item: dict[str, Any]) -> Any:
     (changed({"score": 1.5}), r"items\[0\].score should be a number from 0 to 1, not 1.5"),
     (changed({"score": "1"}), "should be a number, not '1'"),
     (changed({"score": True}), "should be a number, not True"),
-    (changed({"kind": "second"}), "kind should be one of inference, image, .*, not 'second'"),
+    (changed({"kind": "second"}), "kind should be one of inference, image, not 'second'"),
     (changed({"language": "fr"}), "language should be one of en, zh"),
     (changed({"premises": ["a", 7]}), r"premises\[1\] should be a string, not 7"),
     (changed({"step": -1}), "step should be a whole number, not -1"),
@@ -157,24 +155,3 @@ def test_surrogates_are_no_reason_to_fail(run: Run, tmp_path: Path) -> None:
     write_ratings(file, file_with(item, rater="\udfff"))
     with pytest.raises(RunError, match="does not have the conclusion “\\?”"):
         read_ratings(file, run)
-
-
-def test_ratings_of_an_expanded_run_are_of_one_draw_and_labels_of_all(tmp_path: Path) -> None:
-    design = draws(wording=4)
-    one, two = (
-        read_run(write_rpts_run(tmp_path / name, "mixed", design, samples=5)) for name in "ab"
-    )
-    scores = {(each.instance.doc_id, 0): each.steps[0].score for each in one.responses}
-    assert len(set(scores.values())) > 15
-    path = write_ratings(tmp_path / "ann.json", rated_file(one, scores))
-    ratings = read_ratings(path, one)
-    assert len(ratings.steps) == 20
-    assert agreement_with_humans(one, ratings).groups[0].mae.value == 0
-    found = agreement_of_judges(one, two)
-    assert (len(found.pairs), found.left_out) == (40, {})
-    # A document number in a table of relations is the number in the data, not that of a draw.
-    table = tmp_path / "relations.csv"
-    table.write_text("doc_id,relation\n3,guided\n", encoding="utf-8")
-    labels = read_relations(table)
-    labelled = [each.instance.key for each in one.responses if labels.relation(each.instance)]
-    assert labelled == [("rpts_eval_en", 3)] * 4

@@ -18,9 +18,9 @@ def chatml(*messages: tuple[str, str]) -> str:
 
 
 def prompt(
-    template: str | None, *messages: tuple[str, str], guarded: bool = True, tokenizer: Any = None
+    template: str | None, *messages: tuple[str, str], untrusted: bool = True, tokenizer: Any = None
 ) -> str:
-    chat = Chat(tokenizer or tiny_tokenizer(), None, template, guarded)
+    chat = Chat(tokenizer or tiny_tokenizer(), None, template, untrusted)
     return chat.prompt([Turn(role, (text,)) for role, text in messages]).text
 
 
@@ -43,7 +43,7 @@ HARMLESS = ("user", "a < b > c [x] | 图中的人 “q” \n\n <b> \N{FIRE} [1]"
 
 
 @table(
-    "template, guarded, messages, text",
+    "template, untrusted, messages, text",
     # a last turn of the assistant is continued
     (CHATML, False, (QUESTION, ANSWER), chatml(QUESTION) + "a"),
     (NO_ANSWERS, False, (QUESTION, ANSWER), chatml(QUESTION) + "a"),
@@ -69,9 +69,9 @@ HARMLESS = ("user", "a < b > c [x] | 图中的人 “q” \n\n <b> \N{FIRE} [1]"
     ),
 )
 def test_prompts(
-    template: str | None, guarded: bool, messages: tuple[tuple[str, str], ...], text: str
+    template: str | None, untrusted: bool, messages: tuple[tuple[str, str], ...], text: str
 ) -> None:
-    assert prompt(template, *messages, guarded=guarded) == text
+    assert prompt(template, *messages, untrusted=untrusted) == text
 
 
 @table(

@@ -351,9 +351,7 @@ def test_pages_of_records_of_all_kinds(tmp_path: Path) -> None:
     assert "1 of 2 responses" in pages["several"]
     (runs,) = re.findall('data-runs="([^"]*)"', pages["several"])
     found = json.loads(runs.replace("&#34;", '"'))
-    assert found == [
-        {"outcome": ["right_sound", "right_unsound"], "broken": ["visual"], "apart": []}
-    ]
+    assert found == [{"outcome": ["right_sound", "right_unsound"], "broken": ["visual"]}]
     assert 'dir="auto">Let me see.</li>' in pages["gold"]
     assert "<b>1</b> Conclusion0 -&gt; Closed.</li>" in pages["gold"]
     for absent in (

@@ -1,4 +1,4 @@
-"""Exact requests, prompts, tokens and comments of a report."""
+"""Exact requests, prompts, and tokens of a report."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ from typing import Any
 
 import pytest
 from PIL import Image
-from playwright.sync_api import expect
-from typer.testing import CliRunner
 
-from lmms_rpts.cli import app
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.documents import Document, DocumentImages
 from lmms_rpts.filters.questions import step_requests
@@ -23,23 +20,20 @@ from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
-from lmms_rpts.report.writing import write_report
-from lmms_rpts.runs.rating_file import COMMENTS, digest_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.samples import turns_of
-from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
+from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
 from tests.support import cmmath, oracle, rome
-from tests.support.browser import expect_accessible, expect_harmless, new_context, open_page
 from tests.support.environment import configure
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, images_of, text_of
 from tests.support.lmms import run_lmms_eval
-from tests.support.runs import make_record, write_run
+from tests.support.runs import make_record
 from tests.support.tables import table
 
 STEPS = {
@@ -220,189 +214,3 @@ def test_the_messages_of_a_chat_model_are_in_the_samples(server: JudgeServer) ->
     assert len(found) == 2
     assert found == {turns_of(body["messages"]) for body in server.requests}
     assert all("Image 0:\n[image]\n" in text for ((_, text),) in found)
-
-
-# --- comments -------------------------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def commented(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
-    """A run of two responses, and its report."""
-    folder = tmp_path_factory.mktemp("commented")
-    write_run(folder / "run", {at: make_record([0.2, 0.9]) for at in range(2)})
-    report = folder / "report.html"
-    runs = list(read_all_runs([folder / "run"]).every)
-    return folder / "run", write_report(runs, report, with_images=False).path
-
-
-def command(name: str, *arguments: object) -> Any:
-    return CliRunner().invoke(app, [name, *map(str, arguments)])
-
-
-def note(page: Any, place: str) -> Any:
-    found = page.locator(f'.note[data-of="{place}"]')
-    if found.get_attribute("open") is None:
-        found.locator("> summary").focus()
-        page.keyboard.press("Enter")
-    return found
-
-
-def test_a_reader_tags_comments_saves_and_another_goes_on(
-    browser: Any, commented: tuple[Path, Path], tmp_path: Path
-) -> None:
-    run, report = commented
-    anchor = "rpts-eval-en-0--m0"
-    found = open_page(browser, report, f"#{anchor.split('--')[0]}")
-    page = found.page
-    answer, step = note(page, anchor), note(page, f"{anchor}-s1")
-    answer.get_by_label("Add a tag").press_sequentially("lucky guess")
-    page.keyboard.press("Enter")
-    answer.get_by_label("Comment").fill("<img src=x onerror=window.hacked=1> 中")
-    # Tags that are used are offered.
-    step.get_by_label("Add a tag").fill("unsound,")
-    step.get_by_label("Add a tag").press("Enter")
-    options = page.locator("#tags-used option").evaluate_all("all => all.map((it) => it.value)")
-    assert options == ["lucky guess", "unsound"]
-    expect_accessible(page)
-    page.reload()  # kept by the browser, for a file
-    expect(page.locator("#notes")).to_have_text("Comments (2)")
-    page.locator("#notes").click()
-    expect(page.locator("dialog.notes li")).to_have_count(2)
-    expect_accessible(page)
-    page.get_by_role("button", name="Save", exact=True).click()
-    expect(page.locator("dialog.notes [role=status]")).to_contain_text("Enter your name first")
-    page.keyboard.type("Ann Lee")
-    with page.expect_download() as download:
-        page.get_by_role("button", name="Save", exact=True).click()
-    file = tmp_path / download.value.suggested_filename
-    download.value.save_as(file)
-    expect_harmless(found)
-    page.context.close()
-    assert file.name == "comments-Ann-Lee.json"
-    items = json.loads(file.read_text("utf-8"))["items"]
-    assert [(each.get("step"), each["tags"]) for each in items] == [
-        (None, ["lucky guess"]),
-        (1, ["unsound"]),
-    ]
-
-    other = tmp_path / "bo.json"
-    bo = [{**items[0], "reader": "Bo", "tags": ["lucky guess", "short"], "comment": "I agree."}]
-    other.write_text(json.dumps({**json.loads(file.read_text("utf-8")), "items": bo}))
-    page = open_page(browser, report, f"#{anchor.split('--')[0]}").page
-    page.locator("#notes").click()
-    page.get_by_label("File of comments").set_input_files(file)
-    page.get_by_label("File of comments").set_input_files(other)
-    expect(page.locator("dialog.notes li")).to_have_count(3)
-    page.get_by_label("Your name").fill("Ann Lee")
-    page.get_by_role("button", name="Close").click()
-    answer = note(page, anchor)
-    expect(answer.locator(".by")).to_have_text("Bo lucky guessshortI agree.")
-    expect(answer.get_by_label("Comment")).to_have_value("<img src=x onerror=window.hacked=1> 中")
-    page.get_by_role("button", name="Remove the tag lucky guess").click()
-    expect(answer.locator("button.tag")).to_have_count(0)
-    page.context.close()
-
-    made = command("report", run, "-o", tmp_path / "r.html", "--comments", file, "--no-images")
-    assert made.exit_code == 0, made.output
-    page = open_page(browser, tmp_path / "r.html", f"#{anchor.split('--')[0]}").page
-    expect(page.locator(f'.note[data-of="{anchor}"]')).to_contain_text("Ann Lee")
-    page.context.close()
-    joint = "Ann Lee: <img src=x onerror=window.hacked=1> 中\nBo: I agree."
-    for rows, wanted in (
-        ("--responses", {"tags": "lucky guess, short", "comment": joint}),
-        ("--format=table", {"tags": "unsound", "comment": None}),
-    ):
-        out = tmp_path / "out.jsonl"
-        done = command("export", run, "-o", out, rows, "--comments", file, "--comments", other)
-        assert done.exit_code == 0, done.output
-        lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-        said = [{name: each[name] for name in wanted} for each in lines if each["tags"]]
-        assert said == [wanted]
-
-
-def test_comments_are_on_responses_not_on_places_of_a_page(browser: Any, tmp_path: Path) -> None:
-    """Two judges scored one run, and another run has other responses; reports in any order."""
-    for name, score, text in (("a", 0.2, "x"), ("b", 0.9, "x"), ("c", 0.9, "y")):
-        write_run(tmp_path / name, {0: make_record([score, 0.9])}, texts={0: text})
-    context, path = new_context(browser), tmp_path / "c.json"
-    for order in ("abc", "cba"):
-        report = tmp_path / f"{order}.html"
-        runs = list(read_all_runs([tmp_path / name for name in order]).every)
-        page = context.new_page()
-        page.goto(f"{write_report(runs, report, with_images=False).path.as_uri()}#rpts-eval-en-0")
-        said = page.locator(".card.run > .note textarea")
-        if order == "abc":
-            for at, name in enumerate(order):
-                page.locator(".card.run > .note > summary").nth(at).click()
-                said.nth(at).fill(f"on {name}")
-            page.locator("#notes").click()
-            page.get_by_label("Your name").fill("Ann")
-            with page.expect_download() as download:
-                page.get_by_role("button", name="Save", exact=True).click()
-            download.value.save_as(path)
-            page.get_by_label("File of comments").set_input_files(path)
-            expect(page.locator("dialog.notes [role=status]")).to_have_text("Loaded 2 comments.")
-        wanted = [f"on {'b' if name == 'a' else name}" for name in order]
-        assert said.evaluate_all("all => all.map((each) => each.value)") == wanted
-    context.close()
-    out = tmp_path / "out.jsonl"
-    runs = [tmp_path / name for name in "abc"]
-    done = command("export", *runs, "-o", out, "--responses", "--comments", path)
-    assert done.exit_code == 0, done.output
-    lines = [json.loads(line) for line in out.read_text("utf-8").splitlines()]
-    assert [each["comment"] for each in lines] == ["Ann: on b", "Ann: on b", "Ann: on c"]
-
-
-# What is wrong in a file, and what the page and the commands say.
-WRONG: list[tuple[Callable[[Any], Any], str, str]] = [
-    (lambda value: {**value, "format": "x"}, "contains no comments", "format should be one of"),
-    (lambda value: {**value, "version": 2}, "another version", "reads version 1"),
-    (lambda value: {**value, "items": 7}, "do not fit this page", "items should be a list"),
-    (
-        lambda value: {**value, "items": [{**value["items"][0], "run": "0" * 32}]},
-        "belongs to another report", "they are on other runs",
-    ),
-    (
-        lambda value: {**value, "items": [{**value["items"][0], "doc_id": 9}]},
-        "items[0] is not on an answer", "items[0] is on no response or step",
-    ),
-    (
-        lambda value: {**value, "items": [{**value["items"][0], "step": 2}]},
-        "items[0] is not on an answer", "items[0] is on no response or step",
-    ),
-    (
-        lambda value: {**value, "items": [{**value["items"][0], "reader": " "}]},
-        "items[0] has no reader", "items[0].reader should be a non-empty string",
-    ),
-    (
-        lambda value: {**value, "items": value["items"] * 2},
-        "items[1] occurs twice", "items[1] is the same response or step as items[0]",
-    ),
-]  # fmt: skip
-
-
-def test_files_that_do_not_fit_are_refused(
-    browser: Any, commented: tuple[Path, Path], tmp_path: Path
-) -> None:
-    run, report = commented
-    (only,) = read_all_runs([run]).every
-    item = {"run": digest_of(only), "task": "rpts_eval_en", "doc_id": 0, "reader": "Ann"}
-    good = {"format": COMMENTS, "version": 1, "items": [{**item, "tags": ["a"], "comment": "b"}]}
-    context = new_context(browser)
-    context.add_init_script(
-        "Object.defineProperty(window, 'localStorage', { get() { throw new Error('refused'); } });"
-    )
-    page = context.new_page()
-    page.goto(report.as_uri())
-    page.locator("#notes").click()
-    expect(page.locator("dialog.notes .warning")).to_be_visible()  # nothing is kept
-    path = tmp_path / "c.json"
-    for change, in_page, in_command in WRONG:
-        path.write_text(json.dumps(change(good)), encoding="utf-8")
-        page.get_by_label("File of comments").set_input_files(path)
-        expect(page.locator("dialog.notes .wrong")).to_contain_text(in_page)
-        told = command("export", run, "-o", tmp_path / "o.csv", "--comments", path)
-        assert told.exit_code == 1
-        assert in_command in " ".join(told.output.split()), told.output
-    expect(page.locator("dialog.notes li")).to_have_count(0)
-    context.close()

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterator
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,15 +12,13 @@ import pytest
 from playwright.sync_api import expect
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.ratings import Proposal, draw_documents, draw_sample, read_ratings
+from lmms_rpts.analysis.ratings import draw_sample
 from lmms_rpts.base.escaping import marked
 from lmms_rpts.base.fields import Fields
 from lmms_rpts.cli import app
 from lmms_rpts.report.rating import write_rating_page
-from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.relations import PROPOSAL, read_relations
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
-from lmms_rpts.validation.special_layouts import rated_chains
+from lmms_rpts.validation.layouts import rated_chains
 from tests.report.hostile import ATTACKS, hostile_record
 from tests.support.browser import (
     CONTRAST,
@@ -478,78 +475,3 @@ def test_no_accessibility_violations(
         press(page, keys)
         expect_accessible(page, **(CONTRAST if scheme == "dark" else {}))
     page.context.close()
-
-
-# --- relations, and responses as a whole
-
-
-def test_labels_of_relations(browser: Any, tmp_path: Path, saved: Path) -> None:
-    """Labels by keyboard; a proposal is shown after the label, which is saved as the first."""
-    run = read_run(saved / "careful")
-    sample = draw_documents(run, 5)
-    first, second, third, *_ = keys = [each.instance.key for each in sample.responses]
-    proposed = {first: "guided", second: "guided", third: "independent"}
-    proposals = {key: Proposal(label, f"REASON {label}") for key, label in proposed.items()}
-    file = tmp_path / "rate.html"
-    write_rating_page(replace(sample, proposals=proposals), file)
-    with watched(browser, file) as opened:
-        page = opened.page
-        expect_accessible(page)
-        counts = page.locator("#counts")
-        expect(counts).to_have_text("Document 1 of 5 · 0 labelled, 0 skipped, 5 left")
-        expect(page.locator("#chain")).to_be_hidden()
-        press(page, "1")  # as proposed
-        expect(counts).to_contain_text("Document 2 of 5")
-        assert "REASON" not in page.locator("main").inner_text()
-        press(page, "4 5 2")  # there are three labels; the proposal is another one
-        expect(page.locator(".proposal")).to_contain_text("REASON guided")
-        expect(counts).to_have_text("Document 2 of 5 · 2 labelled, 0 skipped, 3 left")
-        page.reload()
-        expect(page.locator(".proposal")).to_contain_text("REASON guided")
-        press(page, "3")  # changed after the proposal was seen
-        press(page, "3 2 s")
-        page.get_by_label("Your name").fill("Ann")
-        saved = saved_by(page, tmp_path)
-        press(page, "k k 0")
-        load_over(page, saved, lambda dialog: dialog.accept())
-        expect(page.locator("#told")).to_have_text("Loaded 5 documents of Ann.")
-    items = json.loads(saved.read_text("utf-8"))["items"]
-    wanted = [
-        ("guided", "guided", "guided"),
-        ("independent", "adversarial", "guided"),
-        ("independent", "independent", "independent"),
-        ("adversarial", None, None),
-        (None, None, None),
-    ]
-    assert [(each["relation"], each.get("first"), each.get("proposal")) for each in items] == wanted
-    labels = read_relations(saved)
-    instances = {each.instance.key: each.instance for each in sample.responses}
-    assert [labels.relation(instances[key]) for key in keys] == [each[0] for each in wanted]
-    # Agreement with the judge is that of labels given before its proposal was seen.
-    assert labels.of(instances[second], first=True) == {"Ann": "adversarial", PROPOSAL: "guided"}
-
-
-def test_scores_of_whole_responses(browser: Any, tmp_path: Path, saved: Path) -> None:
-    run = read_run(saved / "careful")
-    sample = draw_sample(run, 1, overall=True)
-    (response,) = sample.responses
-    write_rating_page(sample, tmp_path / "rate.html")
-    with watched(browser, tmp_path / "rate.html") as opened:
-        page = opened.page
-        press(page, " ".join("5" for _ in response.steps))
-        expect(page.locator("#question-title")).to_have_text(
-            "The reasoning as a whole: is it sound?"
-        )
-        expect(page.locator("#question li")).to_have_count(len(response.steps))
-        expect_accessible(page)
-        press(page, "2")
-        page.get_by_label("Your name").fill("Ann")
-        saved = saved_by(page, tmp_path)
-    found = read_ratings(saved, run)
-    assert [each.score for each in found.steps] == [1.0] * len(response.steps)
-    (whole,) = found.overall
-    assert (whole.task, whole.doc_id, whole.score) == (*response.instance.key, 0.25)
-    copy = saved.with_name("copy.json")
-    copy.write_bytes(saved.read_bytes())
-    with pytest.raises(RunError, match="step was already scored by 'Ann'"):
-        read_ratings([saved, copy], run)

@@ -14,7 +14,6 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from loguru import logger
 
 from lmms_rpts.analysis.dataframes import documents_frame
 from lmms_rpts.reasoning import rpts_score
@@ -23,7 +22,6 @@ from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
 from tests.support import lmms
-from tests.support.perturbed_runs import draws, write_rpts_run
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
@@ -320,27 +318,6 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     en, zh = "rpts_eval_en", "rpts_eval_zh"
     keys = [*((en, number) for number in range(4)), (zh, 0)]
     assert [each.instance.key for each in run.responses] == keys
-
-
-def test_parts_of_an_expanded_run_may_be_cut_between_draws(tmp_path: Path) -> None:
-    """They were taken for two rounds, and a part was said to be missing."""
-    whole = write_rpts_run(tmp_path / "whole", "question", draws(wording=4), samples=3)
-    lines = whole.read_text("utf-8").splitlines(keepends=True)
-    for at, (start, stop) in enumerate([(6, 12), (0, 6)]):
-        folder = tmp_path / "parts" / str(at)
-        folder.mkdir(parents=True)
-        (folder / whole.name).write_text("".join(lines[start:stop]), "utf-8")
-        results = json.loads((whole.parent / "20260102_030405_results.json").read_text())
-        results["config"]["limit"] = 6
-        results["n-samples"] = {"rpts_eval_en": {"original": 12}}
-        (folder / "20260102_030405_results.json").write_text(json.dumps(results), "utf-8")
-    said: list[str] = []
-    handler = logger.add(said.append, level="WARNING")
-    run = read_run(tmp_path / "parts")
-    logger.remove(handler)
-    assert run.responses == read_run(whole).responses
-    assert [each.instance.doc_id for each in run.responses] == [*range(12)]
-    assert said == []
 
 
 @table(

@@ -15,11 +15,9 @@ from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, step
 from lmms_rpts.base.schema import FieldError
 from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import Clue, rpts_score
-from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record
-from tests.support.tables import table
 
 Way = tuple[str | int, ...]
 
@@ -289,18 +287,3 @@ def test_a_message_names_the_way_to_the_field() -> None:
     record["steps"][1]["questions"][0]["score"] = "high"
     with pytest.raises(FieldError, match=r"^steps\[1\]\.questions\[0\]\.score should be a number"):
         read(record)
-
-
-@table(
-    "fields, words",
-    ({}, "unperturbed"),
-    ({"wording": 2, "order": [1, 0, 2]}, "wording 3, options B A C"),
-    ({"order": [26, 0]}, "options 27 A"),
-    (
-        {"marks": "number", "images": [1, 0], "clues": [2, 0, 1]},
-        "marks number, images 1 0, clues 2 0 1",
-    ),
-    ({"wording": 1, "negated": True, "seed": 1}, "wording 2, seed 2, negated"),
-)
-def test_the_words_for_a_draw(fields: dict[str, Any], words: str) -> None:
-    assert Perturbed.model_validate({"sample": 4, "draw": 1, **fields}).words == words

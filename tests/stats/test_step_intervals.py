@@ -1,4 +1,4 @@
-"""Measures of labelled steps: their properties, intervals, and differences of two judges."""
+"""Measures of labelled steps: their properties and intervals."""
 
 from __future__ import annotations
 
@@ -11,9 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.stats.measures import Measure, estimate_measures, mean_over, ratio
-from lmms_rpts.stats.step_labels import ScoredSteps
-from lmms_rpts.stats.step_measures import paired_differences, step_measures
+from lmms_rpts.stats.measures import estimate_measures
+from lmms_rpts.stats.step_measures import step_measures
 from tests.support.labelled import (
     Judged,
     baseline_estimates,
@@ -140,77 +139,3 @@ def test_questions_make_intervals_wider_than_chains() -> None:
     apart = replace(steps, question=np.arange(steps.chains))
     whole, each = (estimate_all(one, resamples=300)["specificity"] for one in (steps, apart))
     assert width(whole) > 1.1 * width(each)
-
-
-def test_means_over_groups() -> None:
-    measure = ratio(np.array([1.0, 0, 1, 0]), np.array([1.0, 1, 1, 0]))
-    groups = np.array([0, 0, 1, 2])
-    weights = np.array([[1.0, 1, 1, 1], [1, 3, 1, 1], [1, 1, 0, 1]])
-    # Group 2 has no weight; without group 1 the mean is undefined.
-    np.testing.assert_equal(mean_over(groups, measure).of(weights), [0.75, 0.625, np.nan])
-    none = Measure(measure.of, np.zeros(4))
-    np.testing.assert_equal(mean_over(groups, none).of(weights), [np.nan] * 3)
-
-
-# Two judges.
-
-
-def test_differences_of_two_judges() -> None:
-    one, two = (estimate_all(each, resamples=2) for each in (simulated(1), rescored(simulated(1))))
-    found = paired_differences(simulated(1), rescored(simulated(1)), resamples=100)
-    assert set(found.differences) == set(one) - {"unscored", "unscored_chains"}
-    for name, each in found.differences.items():
-        change = (two[name].value or 0) - (one[name].value or 0)
-        assert each.value == pytest.approx(change, abs=1e-12), name
-    assert (found.steps, found.chains) == (len(simulated(1).sound), 40)
-    assert all(p is not None and 0 < p <= 1 for p in found.p.values())
-
-
-def test_a_judge_does_not_differ_from_itself() -> None:
-    found = paired_differences(simulated(2), simulated(2), resamples=30)
-    assert {each.value for each in found.differences.values()} == {0.0}
-    assert {each.low for each in found.differences.values()} == {None}
-    assert set(found.p.values()) == {1.0}
-
-
-def test_only_steps_that_both_scored_are_compared() -> None:
-    one = steps_of(chains("+- .9 .1; +- .9 ?; ++ .9 .9; -+ .1 .9"))
-    two = steps_of(chains("+- .9 .6; +- .1 .1; ++ ? .9; -+ .1 .9"))
-    found = paired_differences(one, two, resamples=30)
-    # Both judges scored the same 6 steps: all of the first and last chain, one of each other chain.
-    assert (found.steps, found.chains) == (6, 2)
-    assert found.differences["sensitivity"].value == -0.5
-    assert found.differences["specificity"].value == -0.25
-    # The second chain, which the second judge flags too early, is undecided for the first judge.
-    assert found.differences["acc_err"].value == -0.5
-    assert found.differences["acc_err"].n == 2
-    assert found.differences["acc_ok"].value is None
-    assert found.p["acc_ok"] is None
-
-
-def test_pairs_are_compared_more_closely_than_strangers() -> None:
-    steps = drawn(np.random.default_rng(8), 100)
-    other = replace(steps, score=np.clip(steps.score * 0.9 + 0.08, 0, 1))
-    alone = estimate_all(steps, resamples=200)["specificity"]
-    assert width(paired_differences(steps, other).differences["specificity"]) < width(alone)
-
-
-def test_copies_under_the_same_question_do_not_make_a_difference_surer() -> None:
-    six = [judged("+-", 0.9, 0.5, question=f"q{at}") for at in range(6)]
-    found = []
-    for copies in (1, 3):
-        steps = steps_of(six * copies)
-        better = replace(steps, score=np.where(steps.sound, steps.score, 0.1))
-        found.append(paired_differences(steps, better, resamples=20).p)
-    # All six questions favour one judge: 2 of the 64 swaps are as extreme.
-    assert found[0]["sensitivity"] == found[0]["acc_err"] == 2 / 64
-    assert found[1] == found[0]
-    sides = [("+", 0.9), ("-", 0.1)] * 3
-    steps = steps_of([judged(*side, question=f"q{at}") for at, side in enumerate(sides)])
-    worse = paired_differences(steps, replace(steps, score=0.5 + 0.75 * (steps.score - 0.5)))
-    assert worse.p["brier"] == 2 / 64
-
-
-def rescored(steps: ScoredSteps) -> ScoredSteps:
-    """The same steps with scores closer to the labels."""
-    return replace(steps, score=(steps.score + steps.sound) / 2)

@@ -10,18 +10,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 from sklearn import metrics as sk
 
 from lmms_rpts.stats.intervals import Floats
-from lmms_rpts.stats.step_labels import ScoredSteps, first_errors, solutions
-from lmms_rpts.stats.step_measures import (
-    fitted_thresholds,
-    location_measures,
-    reliability_bins,
-    step_measures,
-)
+from lmms_rpts.stats.step_labels import ScoredSteps, first_errors
+from lmms_rpts.stats.step_measures import step_measures
 from tests.support.labelled import (
     Judged,
     assert_figures,
@@ -78,7 +71,7 @@ def at_once(steps: ScoredSteps, weights: Floats) -> dict[str, Floats]:
     ("ties count half: 0.5 of the pair (0.5, 0.5), 1 of (0.7, 0.5)", "++- .5 .7 .5",
      "auc=.75 auc_within=.75"),
     ("pairs within chains are pooled: 2 of 2, and 0.5 of 1; across, 0.3 beats no other",
-     [*chains("++- .9 .8 .7"), judged("-+", 0.3, 0.3, first_error=0)],
+     chains("++- .9 .8 .7; -+ .3 .3"),
      "auc=3/4 auc_within=5/6"),
     ("the harmonic mean of 0 and 0", "+- .1 .1; + .1", "acc_err=0 acc_ok=0 f1_first=0"),
     ("the harmonic mean of 1 and 0.5", "+- .9 .1; + .1; + .8", "acc_err=1 acc_ok=.5 f1_first=2/3"),
@@ -105,15 +98,6 @@ def at_once(steps: ScoredSteps, weights: Floats) -> dict[str, Floats]:
     ("unknown first errors",
      [judged("-", 0.1, located=False), judged("+", 0.9, located=False)],
      "acc_err=none acc_ok=none f1_first=none unscored_chains=none auc=1 macro_f1=1"),
-    ("an alternative to the second step is wrong, but the chain is not",
-     [judged("+-+", 0.9, 0.1, 0.8, first_error=None, places=(0, 1, 1), path=(0, 2))],
-     "acc_ok=1 acc_err=none sensitivity=1 auc=1 auc_within=1"),
-    ("an alternative that comes first in the data is flagged, or unscored",
-     [judged("++-", score, 0.9, 0.1, places=(0, 0, 1), path=(1, 2)) for score in (0.1, None)],
-     "acc_err=1 unscored_chains=0 flagged_early=0"),
-    ("the wrong step at the place of an alternative",
-     [judged("+-+-", 0.9, 0.9, 0.8, 0.1, first_error=3, places=(0, 1, 1, 2), path=(0, 2, 3))],
-     "acc_err=1 sensitivity=.5"),
 )  # fmt: skip
 def test_values_worked_by_hand(why: str, given: str | list[Judged], expected: str) -> None:
     found = values(steps_of(chains(given) if isinstance(given, str) else given))
@@ -154,7 +138,6 @@ def test_thresholds_are_chosen_on_the_other_half(
         for half, text in enumerate((of_first, of_second))
         for each in chains(text)
     ])  # fmt: skip
-    assert fitted_thresholds(steps) == thresholds
     assert_figures(values(steps), expected)
 
 
@@ -210,9 +193,9 @@ def repeated(steps: ScoredSteps, times: Any) -> ScoredSteps:
     rows = np.concatenate(own)
     chain = np.repeat(np.arange(len(old)), [len(each) for each in own])
     _, question = np.unique(steps.question[old], return_inverse=True)
-    some = steps.where(rows)
-    by_chain = {name: getattr(steps, name)[old] for name in ("stratum", "half", "first_error")}
-    return replace(some, chain=chain, question=question, **by_chain)
+    by_step = {name: getattr(steps, name)[rows] for name in ("sound", "score", "place")}
+    by_chain = {name: getattr(steps, name)[old] for name in ("half", "first_error")}
+    return replace(steps, chain=chain, question=question, **by_step, **by_chain)
 
 
 def slow(steps: ScoredSteps) -> dict[str, float | None]:
@@ -296,20 +279,6 @@ def test_large_sets_are_worked_in_parts(monkeypatch: pytest.MonkeyPatch) -> None
 # The input arrays.
 
 
-def test_solutions() -> None:
-    given = [
-        *chains("+-. .9 .3 .1; ++ .7 .6; ++ .1 ?"),
-        judged("-", 0.9, located=False),
-        judged("+-+", 0.9, 0.2, 0.8, first_error=None, places=(0, 1, 1), path=(0, 2)),
-        judged("..", None, None),
-    ]
-    found = solutions(steps_of(given))
-    assert found.chain.tolist() == [0, 1, 2, 4]
-    assert found.sound.tolist() == [False, True, True, True]
-    np.testing.assert_equal(found.score, [0.3, 0.6, np.nan, 0.8])
-    assert location_measures(found, 0.65)["acc_ok"].of(np.ones((1, 6))).tolist() == [0.5]
-
-
 def test_an_error_without_a_step_is_never_found() -> None:
     """Arrays from other code: the first wrong step is not among them."""
     steps = replace(steps_of(chains("++ .9 .8")), first_error=np.array([7.0]))
@@ -317,45 +286,6 @@ def test_an_error_without_a_step_is_never_found() -> None:
 
 
 # Calibration.
-
-
-@table(
-    "scores, labels, bins, expected",
-    ([0, 0.5, 1, 1, 0.5, 0.5], "-++-+-", 10, [(0, 0, 1), (0.5, 2 / 3, 3), (1, 0.5, 2)]),
-    ([None, 0.3], "++", 10, [(0.3, 1, 1)]),
-    ([None], "+", 10, []),
-    ([], "", 10, []),
-    # Eleven scores in ten bins: the centres 0.5 to 10.5, times 10 / 11, put 5 and 6 together.
-    ([at / 10 for at in range(11)], "-" * 5 + "+" * 6, 10,
-     [(at / 10, 0, 1) for at in range(5)]
-     + [(0.55 if at == 5 else at / 10, 1, 1 + (at == 5)) for at in (5, 7, 8, 9, 10)]),
-    ([0, 0.5, *[1] * 8], "+" * 10, 3, [(0, 1, 1), (0.5, 1, 1), (1, 1, 8)]),
-    ([0, 0.5, *[1] * 8], "+" * 10, 2, [(0.25, 1, 2), (1, 1, 8)]),
-)  # fmt: skip
-def test_reliability_bins(
-    scores: list[float | None], labels: str, bins: int, expected: list[tuple[float, float, int]]
-) -> None:
-    steps = steps_of([judged(*pair) for pair in zip(labels, scores, strict=True)])
-    assert [(score, sound.value, sound.n) for score, sound in reliability_bins(steps, bins)] == [
-        pytest.approx(each) for each in expected
-    ]
-
-
-@given(st.lists(st.integers(0, 40), min_size=1, max_size=200), st.integers(1, 12))
-def test_bins_never_part_ties(scores: list[int], bins: int) -> None:
-    found = reliability_bins(steps_of([judged("+", score / 40) for score in scores]), bins)
-    distinct, counts = np.unique(scores, return_counts=True)
-    assert len(found) == len(distinct) if len(distinct) <= bins else len(found) <= bins
-    ends = np.cumsum([sound.n for _, sound in found])
-    assert set(ends.tolist()) <= set(np.cumsum(counts).tolist())
-    assert ends[-1] == len(scores)
-    assert sorted(score for score, _ in found) == [score for score, _ in found]
-
-
-def test_bins_have_intervals_over_questions() -> None:
-    shared = [judged("+", 0.9, question=f"q{at % 20}") for at in range(40)]
-    ((_, sound),) = reliability_bins(steps_of(shared))
-    assert sound.low == pytest.approx(0.025 ** (1 / 20))
 
 
 def test_the_interval_of_the_calibration_error_holds_its_value() -> None:

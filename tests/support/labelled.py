@@ -14,7 +14,6 @@ import pytest
 
 from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.stats.measures import estimate_measures
-from lmms_rpts.stats.published_metrics import OWN_METRICS
 from lmms_rpts.stats.step_labels import ScoredSteps
 from lmms_rpts.stats.step_measures import rank_measures, step_measures
 from lmms_rpts.validation.chains import LabelledChain
@@ -31,40 +30,30 @@ class Judged:
     scores: tuple[float | None, ...]
 
 
-def judged(
-    labels: str,
-    *scores: float | None,
-    question: str = "",
-    stratum: str = "",
-    id: str = "",
-    **more: Any,
-) -> Judged:
+def judged(labels: str, *scores: float | None, question: str = "", **more: Any) -> Judged:
     """A chain of steps with labels such as ``++-..``; a dot is a step without a label.
 
     Its first error is the first minus. Without ``question`` it has a question of its own.
     """
-    first = labels.find("-")
     chain = LabelledChain(
-        id=id,
+        id="",
         question=question,
-        stratum=stratum,
+        stratum="",
         language="en",
         context="",
         steps=tuple(f"step {at}" for at in range(len(labels))),
         labels=tuple(LABELS[each] for each in labels),
-        **{"first_error": None if first < 0 else first, **more},
+        **more,
     )
     return Judged(chain, scores)
 
 
 def chains(text: str) -> list[Judged]:
-    """Chains such as ``++- .9 .8 ? @a; + .7``: labels, scores (?: unscored), and the stratum."""
+    """Chains such as ``++- .9 .8 ?; + .7``: labels, and scores (?: unscored)."""
     found = []
     for row in filter(str.strip, text.split(";")):
-        steps, _, stratum = row.partition("@")
-        labels, *scores = steps.split()
-        given = [None if each == "?" else float(each) for each in scores]
-        found.append(judged(labels, *given, stratum=stratum.strip()))
+        labels, *scores = row.split()
+        found.append(judged(labels, *(None if each == "?" else float(each) for each in scores)))
     return found
 
 
@@ -103,13 +92,6 @@ def estimate_all(steps: ScoredSteps, threshold: float = 0.5, **more: int) -> dic
 
 def baseline_estimates(steps: ScoredSteps, **more: int) -> dict[str, Estimate]:
     return estimate_measures(rank_measures(steps), steps.question, **more)
-
-
-def own_estimates(
-    layout: str, steps: ScoredSteps, threshold: float = 0.5, **more: int
-) -> dict[str, Estimate]:
-    measures = OWN_METRICS[layout](steps, threshold) if layout in OWN_METRICS else {}
-    return estimate_measures(measures, steps.question, **more)
 
 
 def values(steps: ScoredSteps, threshold: float = 0.5) -> dict[str, float | None]:
@@ -151,9 +133,7 @@ def drawn(generator: np.random.Generator, questions: int) -> ScoredSteps:
     hard = generator.normal(size=questions)[question][chain]
     noise = generator.normal(size=4 * m)
     score = 1 / (1 + np.exp(-(1.5 * sound - 0.2 + 0.8 * hard + noise)))
-    yes, zeros = np.ones(4 * m, dtype=bool), np.zeros(m, dtype=np.intp)
-    half = question % 2
-    return ScoredSteps(sound, score, chain, place, yes, ~yes, question, zeros, half, first)
+    return ScoredSteps(sound, score, chain, place, question, question % 2, first)
 
 
 def width(each: Estimate) -> float:

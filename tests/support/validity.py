@@ -1,4 +1,4 @@
-"""Validity files of made-up judges, with known error rates."""
+"""Validity files of made-up judges, with known figures."""
 
 from __future__ import annotations
 
@@ -6,43 +6,20 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.runs.validity import Interval, JudgedChain, ValidatedSet, Validity
+from lmms_rpts.runs.validity import Interval, ValidatedSet, Validity
 
 JUDGE = "openai:oracle"
 """The judge of ``tests.support.runs.make_record``."""
 
-AUC = Interval(value=0.71, low=0.65, high=0.77)
-SENSITIVITY = Interval(value=0.8, low=0.7, high=0.9)
-SPECIFICITY = Interval(value=0.9, low=0.85, high=0.95)
 METRICS: Mapping[str, Interval] = {
-    "auc": AUC,
-    "sensitivity": SENSITIVITY,
-    "specificity": SPECIFICITY,
+    "auc": Interval(value=0.71, low=0.65, high=0.77),
+    "sensitivity": Interval(value=0.8, low=0.7, high=0.9),
+    "specificity": Interval(value=0.9, low=0.85, high=0.95),
 }
 
 
-def chains(found: int = 8, passed: int = 9, questions: int = 10) -> tuple[JudgedChain, ...]:
-    """Ten wrong and ten sound steps of each question; the judge is right on the given numbers.
-
-    Each chain also has an unlabelled step and an unscored one, which don't count.
-    """
-    wrong = [0.4] * found + [0.5] * (10 - found)
-    sound = [0.5] * passed + [0.4] * (10 - passed)
-    return tuple(
-        JudgedChain(
-            id=f"chain {at}",
-            question=f"question {at}",
-            stratum="",
-            labels=(*[False] * 10, *[True] * 10, None, False),
-            scores=(*wrong, *sound, 0.0, None),
-            first_error=0,
-        )
-        for at in range(questions)
-    )
-
-
 def make_set(name: str = "processbench", **changes: Any) -> ValidatedSet:
-    """A set with the rates of ``METRICS``, and chains with the same rates."""
+    """A set with the figures of ``METRICS``."""
     fields: dict[str, Any] = {
         "name": name,
         "layout": "processbench",
@@ -52,7 +29,6 @@ def make_set(name: str = "processbench", **changes: Any) -> ValidatedSet:
         "n_questions": 10,
         "available": 3400,
         "metrics": METRICS,
-        "chains": chains(),
     }
     return ValidatedSet(**fields | changes)
 

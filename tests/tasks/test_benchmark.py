@@ -151,7 +151,6 @@ def test_a_package_that_can_not_be_imported_leaves_the_others(
 def test_a_benchmark_needs_no_settings_and_no_checks(added: Callable[..., None]) -> None:
     added(toy=Benchmark(name="toy", title="Toy", folder=Path(__file__).parent))
     found = benchmarks()["toy"]
-    assert found.data_path == ""
     assert found.task_checks() == {}
     (settings,) = check_settings()
     assert settings.state == "ok", settings

@@ -5,19 +5,11 @@ from __future__ import annotations
 import json
 import re
 from fractions import Fraction
-from itertools import chain
 
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.tasks.cmmath.knowledge import (
-    THRESHOLDS,
-    Point,
-    knowledge_points,
-    knowledge_tree,
-    mastery,
-    ssr,
-)
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, Point, knowledge_points, mastery, ssr
 from tests.support.reference import reference
 from tests.support.tables import table
 
@@ -64,11 +56,6 @@ def leaves(tree: dict[str, dict], path: Point = ()) -> list[Point]:
 def test_a_tree_that_is_written_out_is_read_as_it_was(tree: dict[str, dict]) -> None:
     points = knowledge_points(written(tree))
     assert list(points) == leaves(tree)
-    nodes = list(chain.from_iterable(knowledge_tree([(points, None)])))
-    assert [node.path for node in nodes if node.point] == list(points)
-    assert [node.path for node in nodes] == list(
-        dict.fromkeys(point[:end] for point in points for end in range(1, len(point) + 1))
-    )
 
 
 @given(st.text(st.sampled_from("AB(), （")))
@@ -118,7 +105,6 @@ def test_mastery_and_ssr_by_hand() -> None:
 def test_a_point_counts_once_a_problem() -> None:
     items = [([("A",), ("A",)], 1.0), ([("A",)], 0.0)]
     assert mastery(items) == {("A",): 0.5}
-    assert knowledge_tree(items)[0].problems == 2
 
 
 @given(st.integers(1, 40), st.data())
@@ -128,21 +114,3 @@ def test_strictly_more_than_the_threshold_whatever_the_sum(n: int, data: st.Data
     for threshold in THRESHOLDS:
         exceeds = Fraction(right, n) > Fraction(str(threshold))
         assert ssr(mastery(items), threshold) == float(exceeds)
-
-
-def test_the_tree_by_hand() -> None:
-    found = chain.from_iterable(knowledge_tree(ITEMS))
-    assert [("/".join(n.path), n.problems, n.scored, n.accuracy, n.point) for n in found] == [
-        # The first problem has two points below this one, but counts once.
-        ("几何", 6, 6, 3.5 / 6, False),
-        ("几何/三角形", 4, 4, 2.5 / 4, True),
-        ("几何/三角形/全等", 3, 3, 0.5, True),
-        ("几何/三角形/相似", 2, 2, 0.75, True),
-        ("几何/圆", 2, 2, 0.5, True),
-        ("代数", 7, 6, 1 / 6, False),
-        ("代数/函数", 5, 5, 0.2, False),
-        ("代数/函数/二次函数", 5, 5, 0.2, True),
-        ("代数/方程", 2, 1, 0.0, True),
-        ("统计", 1, 0, None, True),
-    ]
-    assert knowledge_tree([]) == ()

@@ -6,7 +6,6 @@ import csv
 import json
 import math
 from collections.abc import Callable
-from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -32,7 +31,6 @@ from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.graded import GradeSummary
 from tests.support.cmmath_runs import JUDGE, write_cmmath_run
 from tests.support.cmmath_runs import make_cmmath_record as record
-from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.tables import table
 
 BOTH = {"grader": "both", "judge": JUDGE}
@@ -251,8 +249,6 @@ def test_rules_and_judge_by_hand(tmp_path: Path) -> None:
     assert values(found, "undecided_rate", "grader_coverage") == [0.6, 0.8]
     assert (found.counts["undecided"], found.unscored, found.counts["compared"]) == (3, 1, 0)
     assert list(found.counts["mistakes"].values()) == [0, 1, 0, 0]  # type: ignore[union-attr]
-    listed = [(each["id"], each["judged"], each["score"]) for each in summary.lists["undecided"]]
-    assert listed == [("2", 1.0, 1.0), ("3", 0.0, 0.0), ("4", None, None)]
     assert summary.warnings == (
         "model-a: 1 of 5 responses to cmmath have no score, and are left out of accuracy (most "
         "often: refused)",
@@ -265,10 +261,6 @@ def test_rules_and_judge_by_hand(tmp_path: Path) -> None:
     (found,) = rows(summary)
     assert (found.counts["compared"], found.counts["agreed"]) == (3, 2)
     assert found.metrics["accuracy"].value == 0.5
-    (at,) = summary.lists["disagreements"]
-    assert [at[name] for name in ("id", "outcome", "rule", "judged", "score")] == [
-        *("2", "correct", "number", 0, 0)
-    ]
 
 
 def test_tasks_stand_side_by_side_and_have_no_mean(tmp_path: Path) -> None:
@@ -327,7 +319,7 @@ POINTS = [
 ]
 
 
-def test_points_and_tree_by_hand(tmp_path: Path) -> None:
+def test_points_by_hand(tmp_path: Path) -> None:
     records = [record(outcome, knowledge_point=text) for outcome, text in POINTS]
     summary = summary_of(tmp_path, records, ("area",))
     (found,) = rows(summary)
@@ -340,19 +332,6 @@ def test_points_and_tree_by_hand(tmp_path: Path) -> None:
     assert values(algebra, *SSR) == [0.5] * 4
     (statistics,) = rows(summary, "统计", "area")
     assert (statistics.counts["points"], *values(statistics, *SSR)) == (0, None, None, None, None)
-    (tree,) = summary.trees
-    assert [
-        (" > ".join(node.path), node.point, node.problems, node.scored, node.accuracy)
-        for node in chain.from_iterable(tree.nodes)
-    ] == [
-        ("几何", False, 5, 5, 3 / 5),
-        ("几何 > 圆", True, 4, 4, 3 / 4),
-        ("几何 > 三角形", False, 2, 2, 0.5),
-        ("几何 > 三角形 > 全等", True, 2, 2, 0.5),
-        ("代数", True, 2, 2, 0.5),
-        ("代数 > 集合", True, 1, 1, 1.0),
-        ("统计", True, 1, 0, None),
-    ]
 
 
 def test_rounds_by_hand(tmp_path: Path) -> None:
@@ -373,8 +352,6 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
     figure = a.metrics["ssr_0.6"]
     assert (figure.value, figure.sd, figure.n, a.counts["points"]) == (0.25, 0.5, 4, 1)
     assert (b.model, b.rounds, *values(b, "accuracy", "ssr_0.6")) == ("b", 1, 1.0, 1.0)
-    # 4, 3, 1 and 0 right answers of four.
-    assert (summary.trees[0].nodes[0].problems, summary.trees[0].nodes[0].accuracy) == (4, 0.5)
     assert summary.warnings == ()
 
 
@@ -453,42 +430,11 @@ def row(output: str, *start: str) -> list[str]:
     return next(cells for cells in lines if cells[: len(start)] == list(start))
 
 
-def test_the_tree_as_deep_as_asked_for(command: Command, run: Path, tmp_path: Path) -> None:
-    records = [record("incorrect", knowledge_point="几何(球)")]
-    write_cmmath_run(tmp_path / "b", {"cmmath": records}, model_args="pretrained=lab/other")
-    assert "圆" not in command(tmp_path).output
-    output = command(tmp_path, "--tree", "2").output
-    assert row(output, "knowledge") == ["knowledge", "model-a", "other"]
-    assert row(output, "几何") == ["几何", "0.500", "(2)", "0.000", "(1)"]
-    assert row(output, "·", "圆")[2:] == ["1.000", "(1)", "–"]
-    assert row(output, "·", "球")[2:] == ["–", "0.000", "(1)"]
-    assert "弧长" not in output
-    output = command(run, "--tree", "3").output
-    assert row(output, "代数") == ["代数", "–"]
-    assert row(output, "·", "·", "弧长")[3:] == ["1.000", "(1)"]
-    assert "圆" not in command(run, "--tree", "1").output
-    assert command(run, "--tree", "-1").exit_code == 2
-    files = (tmp_path / "out.json", tmp_path / "out.md")
-    command(run, "--tree", "1", "-o", files[0], "-o", files[1])
-    summary, text = (file.read_text(encoding="utf-8") for file in files)
-    # In JSON all levels and answers, regardless of what is displayed.
-    (tree, _), undecided = (json.loads(summary)[name] for name in ("trees", "undecided"))
-    assert tree["nodes"][0]["children"][0]["children"][0]["name"] == "弧长"
-    assert [each["id"] for each in undecided] == ["3"]
-    assert "| 几何 | 0.500 (2) |" in text
-    assert "圆" not in text
-
-
-def test_a_narrow_screen_shows_all_numbers_and_lists(
+def test_a_narrow_screen_shows_all_numbers(
     command: Command, run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    output = command(run, "--list", "5").output
-    assert "1 of 1 answers that the rules left undecided" in output
-    assert row(output, "model-a", "3")[2:] == [
-        *("number", "$$12$$", "见图", "nothing", "to", "compare", "–", "–")
-    ]
     monkeypatch.setenv("COLUMNS", "80")
-    output = command(run, "--tree", "2", "--list", "1").output
+    output = command(run).output
     for figure in ("0.500", "[0.01, 0.99]", "0.333–0.667", "1,200", "unscored", "> 0.6"):
         assert figure in output
     assert "…" not in output
@@ -509,7 +455,7 @@ def test_hostile_texts_stay_texts(command: Command, tmp_path: Path) -> None:
     options = [
         part for name in ("category", "form", "answer_type", "area") for part in ("--by", name)
     ]
-    options += ["--tree", "2", "--list", "3", "-o", page, "-o", file]
+    options += ["-o", page, "-o", file]
     result = command(tmp_path, *options)
     assert result.exit_code == 0, result.output
     assert "[red]No[" in result.output
@@ -531,35 +477,3 @@ def test_missing_captions_are_counted(tmp_path: Path) -> None:
     summary = summarize(read_runs([tmp_path]))
     (said,) = summary.warnings
     assert said.endswith("for 2 of 3 responses to cmmath_caption, there was no caption")
-
-
-def test_ssr_over_all_thresholds_is_drawn_for_several_models(tmp_path: Path) -> None:
-    """Model a, two rounds: points at 1 and 1/2, then at 1 and 0. Model b: one point at 1."""
-    points = [{"knowledge_point": "几何(角)"}, {"knowledge_point": "几何(圆)"}]
-    angle, circle = (record(**each) for each in points)
-    miss = record("incorrect", **points[1])
-    for name, records in {"a/1": [angle, circle, miss], "a/2": [angle, miss, miss]}.items():
-        write_cmmath_run(tmp_path / name, {"cmmath": records}, model_args="model=a")
-    write_cmmath_run(tmp_path / "b", {"cmmath": [angle]}, model_args="model=b")
-    summary = summarize(read_runs([tmp_path]))
-    a, b = summary.curves["ssr"]
-    found = dict(zip(a.places, a.shares, strict=True))
-    assert [found[at].value for at in (0.0, 0.49, 0.5, 0.99)] == [0.75, 0.75, 0.5, 0.5]
-    assert (found[0.1].sd, found[0.5].sd) == (pytest.approx(0.5**0.5 / 2), 0.0)
-    assert {each.value for each in b.shares} == {1.0}
-    assert (a.n, b.n) == (2, 1)
-    for figures, curve in zip(summary.models, (a, b), strict=True):
-        found = dict(zip(curve.places, curve.shares, strict=True))
-        assert all(found[at] == figures.metrics[f"ssr_{at}"] for at in THRESHOLDS)
-
-    file = tmp_path / "ssr.svg"
-    shown = CliRunner().invoke(
-        app, ["summarize", str(tmp_path), "--metric", "ssr", "-o", str(file)]
-    )
-    assert shown.exit_code == 0, shown.output
-    drawn = file.read_text("utf-8")
-    assert [len(parts_of_svg(drawn, part)) for part in ("curve", "band")] == [2, 1]
-    assert {"a (2)", "b (1)", "threshold: accuracy above"} <= {*texts_of_svg(drawn)}
-    write_cmmath_run(tmp_path / "c", {"cmmath": [record(None)]}, model_args="model=c")
-    bare = ["summarize", str(tmp_path / "c"), "--metric", "ssr", "-o", str(file)]
-    assert "no question with a score has a knowledge point" in CliRunner().invoke(app, bare).output

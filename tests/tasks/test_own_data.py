@@ -204,7 +204,6 @@ def test_answers_that_nobody_could_grade(
         "answer: text\nvariant: default",
         "variant should be one of steps, free, answer, not 'default'",
     ),
-    ("answer: text\nperturb: {wording: 2}", "perturb should be"),
     ("answer: text\nlanguage: de", "language should be one of en, zh, not 'de'"),
     (
         "answer: text\nevidence: picture",

@@ -264,7 +264,7 @@ def by_wording(doc: Doc) -> str:
     return f"({rng.choice(doc['marks'])})"
 
 
-def test_dependence_on_wording_place_and_neither_are_distinguished() -> None:
+def test_answers_that_depend_on_wording_or_place_are_not_stable() -> None:
     found = figures(
         neither=graded("gqa", right_place),
         place=graded("gqa", lambda doc: "(A)"),
@@ -273,10 +273,6 @@ def test_dependence_on_wording_place_and_neither_are_distinguished() -> None:
     neither, place, wording = (found[name] for name in ("neither", "place", "wording"))
     assert neither["instability"] == 0.0
     assert neither["consistent_rate"] == neither["accuracy_all"] == 1.0
-    assert neither["position_distance"] == pytest.approx(0.0)
-    assert (place["position_p"] or 0.0) < 1e-3 < 0.05 < (wording["position_p"] or 0.0)
-    assert (place["position_distance"] or 0.0) > 0.5 > (wording["position_distance"] or 1.0)
-    assert (wording["accuracy_best_prompt"] or 0) - (wording["accuracy_worst_prompt"] or 1) > 0.5
     assert (place["instability"] or 0.0) > 0.5 < (wording["instability"] or 0.0)
     assert place["accuracy_all"] == 0.0
 
@@ -298,7 +294,7 @@ def test_there_is_no_instability_where_no_answer_could_be_read(said: str) -> Non
     """It would be 0, as that of a model that always gives the same answer."""
     unread = graded("gqa", lambda doc: said)
     found = figures(never=unread, once=(*unread[:-1], *graded("gqa", right_place)[-1:]))
-    for name in ("instability", "instability_norm", "agreement", "consistent_rate"):
+    for name in ("instability", "consistent_rate"):
         assert found["never"][name] is None, name
         assert found["once"][name] is not None, name
     items = [results.answers_of(str(each.instance.sample), [each]) for each in unread]

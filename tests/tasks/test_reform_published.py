@@ -271,11 +271,11 @@ def test_the_text_form_is_the_published_one() -> None:
 
 
 def test_crops_have_the_published_size() -> None:
-    samples = read_samples(data_sets()["textocr"], root_of(reference(DATA))).samples
+    read = read_samples(data_sets()["textocr"], root_of(reference(DATA))).samples
     cases = [case for case in prompts("dataset") if case["config"] == "OCR_textocr_val.yaml"]
     assert cases
     for case in cases:
-        sample = samples[case["index"] // case["grid"]["dup"]]
+        sample = read[case["index"] // case["grid"]["dup"]]
         image = sample.image.open().convert("RGB")
         assert with_boxes(image, "crop", sample.boxes).size == tuple(case["image_size"])
 

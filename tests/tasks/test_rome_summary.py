@@ -93,7 +93,6 @@ def test_a_missing_response_has_no_grade_at_all(tmp_path: Path) -> None:
     missing["grades"] = {"rule": None, "strict": None, "llm": None}
     write_rome_run(tmp_path, {"geo": [missing, record(1.0)]})
     summary = summarize(read_runs([tmp_path]))
-    assert summary.lists["disagreements"] == ()
     assert summary.models[0].metrics["accuracy_strict"].n == 1
 
 
@@ -142,19 +141,9 @@ def test_disagreements_of_graders(tmp_path: Path) -> None:
         overall.counts["rule_llm"],
         overall.counts["judged"],
     ) == (2, 1, 2)
-    assert [
-        (each["id"][-1], each["rule"], each["strict"], each["llm"])
-        for each in summary.lists["disagreements"]
-    ] == [("1", 1.0, 0.0, None), ("2", 1.0, 1.0, 0.0), ("3", 0.0, 1.0, 0.0)]
 
 
 Command = Callable[..., Result]
-
-
-@pytest.fixture
-def command(monkeypatch: pytest.MonkeyPatch) -> Command:
-    monkeypatch.setenv("COLUMNS", "160")
-    return lambda *arguments: CliRunner().invoke(app, ["summarize", *map(str, arguments)])
 
 
 @pytest.fixture
@@ -165,19 +154,6 @@ def run(tmp_path: Path) -> Path:
     }
     write_rome_run(tmp_path / "a", records, tokens=1200)
     return tmp_path / "a"
-
-
-def row(output: str, name: str) -> list[str]:
-    (line,) = [line for line in output.splitlines() if line.split()[:1] == [name]]
-    return line.split()
-
-
-def test_disagreements_are_listed(command: Command, run: Path) -> None:
-    assert "question_academic_1" not in command(run).output
-    output = command(run, "--list", "5").output
-    assert "1 of 1 answers on which graders disagree" in output
-    assert row(output, "model-a")[1] == "question_academic_1"
-    assert row(output, "model-a")[-3:] == ["0", "1", "–"]
 
 
 @table("arguments", ["sweep", "RUN"], ["agreement", "RUN", "RUN"])

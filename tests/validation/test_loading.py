@@ -17,7 +17,7 @@ from tests.support.labelled_rows import make_row, make_rows, write_rows
 from tests.support.ratings import file_with, item_with
 from tests.support.tables import table
 
-BBM = {"input": "x", "steps": ["a"], "target": "b", "answer": "b", "mistake_index": None}
+SEEN = {"image": "", "question": "x", "response": {"steps": ["a"], "process_correctness": [1]}}
 
 
 def test_a_folder_is_read_whole(tmp_path: Path) -> None:
@@ -30,13 +30,13 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     found = load_set(tmp_path)
     assert (found.name, len(found.chains)) == ("processbench", 9)
     assert [chain.stratum for chain in found.chains] == ["gsm8k"] * 6 + ["math"] * 3
-    assert list(found.sha256) == ["a/gsm8k.json", "math.json"]
+    assert [each.name for each in found.files] == ["gsm8k.json", "math.json"]
     assert load_set(tmp_path / "math.json", "mine").name == "mine"
 
 
 def test_rows_of_parquet_are_those_of_json(tmp_path: Path) -> None:
-    """A null means no error; the reader of rows has its own tests."""
-    rows = [BBM, BBM | {"steps": ["b"], "mistake_index": 0}]
+    """The reader of rows has its own tests."""
+    rows = [make_row(0), make_row(1, first_error=0)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
     chains = load_set(tmp_path / "x.parquet").chains
     assert [chain.first_error for chain in chains] == [None, 0]
@@ -69,12 +69,12 @@ def test_a_path_without_a_set_is_refused(
 
 def test_of_two_sets_in_a_folder_one_is_chosen_by_its_name(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.json", make_rows(2))
-    (tmp_path / "b.jsonl").write_text(json.dumps(BBM))
-    with pytest.raises(ReadError, match=r"several sets: processbench in a.json; bigbench_mistake"):
+    (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
+    with pytest.raises(ReadError, match=r"several sets: processbench in a.json; visual"):
         load_set(tmp_path)
-    found = load_set(tmp_path, "bigbench_mistake")
+    found = load_set(tmp_path, "visualprocessbench")
     assert len(found.chains) == 1
-    assert list(found.sha256) == ["b.jsonl"]
+    assert [each.name for each in found.files] == ["b.jsonl"]
 
 
 BROKEN: Mapping[str, Any] = {
@@ -124,10 +124,6 @@ def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
     rows = [make_row(at) | {"id": name} for at, name in enumerate(names)]
     chains = load_set(write_rows(tmp_path / "x" / "x.json", rows)).chains
     assert len({chain.id for chain in chains}) == len(names)
-    for folder, premise in (("a", "Cats purr."), ("b", "Dogs bark.")):
-        row = {"premises": [premise], "conclusion": "It purrs.", "label": "Uncertain"}
-        write_rows(tmp_path / "folio" / folder / "train.json", [row])
-    assert len(load_set(tmp_path / "folio").chains) == 2, "the same conclusion of other premises"
 
 
 def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
@@ -142,4 +138,3 @@ def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> No
     found = load_set(path)
     assert [chain.labels for chain in found.chains] == [(True, False), (True, False)]
     assert dict(found.left_out) == {"no step has a label": 1}
-    assert found.remark == "one rater per step: agreement of raters is unknown"

@@ -93,7 +93,7 @@ def test_chains(chain: LabelledChain) -> None:
     assert chain.premises is not None
     assert len(chain.steps) == len(chain.labels) == len(chain.premises) == len(doc["reasoning"])
     assert chain.located
-    assert chain.has_error is (chain.stratum in KINDS) is (chain.first_error is not None)
+    assert (chain.stratum in KINDS) is (chain.first_error is not None)
     for at, label in enumerate(chain.labels):
         is_inference = at in gold.asked
         if chain.first_error is None or at < chain.first_error:

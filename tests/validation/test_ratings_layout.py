@@ -8,7 +8,7 @@ import pytest
 
 from lmms_rpts.base.fields import Fields, RowError
 from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.special_layouts import rated_chains
+from lmms_rpts.validation.layouts import rated_chains
 from tests.support.ratings import file_with, item_with
 from tests.support.tables import table
 
@@ -20,7 +20,7 @@ def row_of(*items: Any, **changes: Any) -> Fields:
 
 
 def chains_of(*rows: Fields) -> list[LabelledChain]:
-    return rated_chains(rows)[0]
+    return rated_chains(rows)
 
 
 def test_one_chain_for_each_response() -> None:
@@ -78,16 +78,6 @@ def test_each_sample_has_chains_of_its_own() -> None:
     assert [chain.labels for chain in found] == [(None, False), (True,), (False,)]
     for nothing in (row_of(), row_of(IMAGE), row_of(item_with(score=None))):
         assert chains_of(nothing) == []
-
-
-def test_the_remark_is_the_reliability_of_the_raters() -> None:
-    ann = row_of(item_with(score=1.0), item_with(step=2, score=0.5))
-    bob = row_of(item_with(score=0.5), item_with(step=2, score=0.5), rater="Bob")
-    assert rated_chains([ann])[1] == "one rater per step: agreement of raters is unknown"
-    # Observed 2 * 0.25 / 4, expected: mean 0.625, 2 * 4 * 0.1875 / 12.
-    assert rated_chains([ann, bob])[1] == (
-        "2 raters, 2 steps scored by several: Krippendorff's alpha (interval) 0.000"
-    )
 
 
 @table(

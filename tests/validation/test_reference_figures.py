@@ -39,11 +39,6 @@ def lists(folder: Path) -> Iterator[Any]:
         yield from json.loads(path.read_text(encoding="utf-8"))
 
 
-def lines(folder: Path) -> Iterator[Any]:
-    for path in sorted(folder.rglob("*.jsonl")):
-        yield from map(json.loads, path.read_text(encoding="utf-8").splitlines())
-
-
 def to_error(context: str, steps: list[str], wrong: int | None) -> Iterator[Step]:
     """Steps up to the first wrong one, each judged with all earlier ones."""
     last = len(steps) - 1 if wrong is None else wrong
@@ -59,47 +54,7 @@ def processbench() -> Iterator[Step]:
         )
 
 
-def bigbench_mistake() -> Iterator[Step]:
-    for row in lines(reference("step_labels", "bigbench_mistake")):
-        yield from to_error(row["input"], row["steps"], row["mistake_index"])
-
-
-def stepverify() -> Iterator[Step]:
-    for row in lists(reference("step_labels", "stepverify")):
-        steps = row["student_incorrect_solution"]
-        yield from to_error(row["problem"], steps, row["incorrect_index"])
-
-
-def folio() -> Iterator[Step]:
-    for row in lines(reference("step_labels", "folio")):
-        premises = tuple(row["premises"])
-        yield Step("", premises, row["conclusion"], 0, row["label"] == "True")
-
-
-def parc() -> Iterator[Step]:
-    for row in lists(reference("step_labels", "parc")):
-        steps = row["steps"]
-        judged = row["error_annotation"]["error_annotations"]["step_level"]
-        cited = {
-            each["step_number"]: each["premises"] for each in row["premise_annotation"]["steps"]
-        }
-        for each in judged:
-            number = each["step_number"]
-            native = {error["error_type"] for error in each["errors"]} - {"Accumulation_Error"}
-            texts = [text if at == 0 else steps[at - 1] for at, text in cited[number]]
-            premises = tuple(dict.fromkeys(texts))
-            yield Step(
-                row["question"],
-                premises,
-                steps[number - 1],
-                number - 1,
-                not (native and each["has_error"]),
-            )
-
-
-READERS = {
-    reader.__name__: reader for reader in (processbench, bigbench_mistake, stepverify, folio, parc)
-}
+READERS = {"processbench": processbench}
 
 
 @cache
@@ -156,9 +111,8 @@ def test_baselines_and_lexical_are_those_of_other_code(name: str) -> None:
 
 def test_the_offline_judge_is_no_better_than_the_length_of_a_step() -> None:
     """The docs and the log claim this about ``lexical``."""
-    for name in ("processbench", "bigbench_mistake", "parc"):
-        found = validated(name)
-        lexical, short = found.metrics["auc"], found.baselines["shortness"]["auc"]
-        assert lexical.value is not None
-        assert short.value is not None
-        assert lexical.value < short.value - 0.05, name
+    found = validated("processbench")
+    lexical, short = found.metrics["auc"], found.baselines["shortness"]["auc"]
+    assert lexical.value is not None
+    assert short.value is not None
+    assert lexical.value < short.value - 0.05

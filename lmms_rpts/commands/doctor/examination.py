@@ -1,4 +1,4 @@
-"""The stages of the checks, in order, and those of settings, validity, data and cache.
+"""The stages of the checks, in order, and those of settings, data and cache.
 
 Nothing here imports lmms-eval or torch: where one of them is broken, a subprocess detects it.
 """
@@ -28,7 +28,7 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.base.escaping import interval, listed, shorten, visible
+from lmms_rpts.base.escaping import listed, visible
 from lmms_rpts.base.masking import mask
 from lmms_rpts.base.settings import (
     FILE,
@@ -38,9 +38,6 @@ from lmms_rpts.base.settings import (
     load_settings,
 )
 from lmms_rpts.commands.doctor.judge import check_judges
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import Judging, ValidityError, read_validity_file, set_title
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,
@@ -55,8 +52,6 @@ if TYPE_CHECKING:
 
 # OPENAI_API_KEY, AWS_ACCESS_KEY_ID, HF_TOKEN: their values never appear in a check.
 _SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
-_VALIDATE = "lmms-rpts validate --judge {} -o validity.json"
-_LONGEST = 60
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +121,6 @@ def plan(
         Stage("tasks", "listing lmms-eval's tasks", lambda: check_tasks(quick)),
         Stage("settings", "reading the settings", check_settings),
         judge,
-        Stage("validity", "reading the judge's validity", _check_validity),
         *_data_stages(),
         Stage("cached replies", "counting cached replies", _check_cache),
     ]
@@ -149,44 +143,6 @@ def check_settings() -> list[Check]:
         return [problem("settings", error)]
     order = f"options come before variables, {config_file() or FILE} and defaults"
     return [Check("settings", "ok", f"{order}; set:{''.join(found) or ' nothing'}")]
-
-
-def _check_validity() -> list[Check]:
-    """The judge's figures on labelled steps; nothing without a judge.
-
-    A file about another judge, or one that cannot be read, is a problem.
-    """
-    name, settings = "validity", load_settings()
-    if not settings.judge or settings.judge == NO_JUDGE:
-        return []
-    try:
-        find_judge(settings.judge, settings)
-        version = Prompts(settings.prompts).version()
-    except JudgeConfigurationError:
-        return []  # the check of the judge reports that
-    judging = Judging(settings.judge, version)
-    command = _VALIDATE.format(settings.judge)
-    if settings.validity is None:
-        said = f"the judge was not validated; to measure it on labelled steps: {command}"
-        return [Check(name, "not checked", f"{said} (docs/validation.md)")]
-    try:
-        file = read_validity_file(settings.validity)
-    except ValidityError as error:
-        return [problem(name, error, f"create it again ({command}), or unset LMMS_RPTS_VALIDITY")]
-    fault = file.mismatch(judging)
-    if fault:
-        remedy = f"measure this judge ({command}), or unset LMMS_RPTS_VALIDITY"
-        return [problem(name, fault, remedy)]
-    validity = file.validity
-    on = f" on {shorten(validity.created, _LONGEST)}" if validity.created else ""
-    sets = [
-        f"{set_title(shorten(each.name, _LONGEST), each.blind)} AUC {interval(auc, '.2f')}"
-        + (f" ({each.doubt})" if each.doubt else "")
-        for each in validity.sets
-        if (auc := each.figure("auc"))
-    ]
-    said = f"validated{on}: {', '.join(sets) or 'no set has an AUC'}"
-    return [Check(name, "ok", said)]
 
 
 def _data_stages() -> Iterator[Stage]:

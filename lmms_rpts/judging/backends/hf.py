@@ -344,7 +344,7 @@ def _chat(name: str) -> Chat:
     """The prompts of a model; no weights."""
     config = _config_of(name)
     sees = _SEEING in _classes_of(config) and not is_encoder_decoder(config)
-    chat = load_chat(_model_path(name), guarded=True, sees=sees, trust_remote_code=False)
+    chat = load_chat(_model_path(name), untrusted=True, sees=sees, trust_remote_code=False)
     if chat.template is None:
         raise UnusableError("it has no chat template")
     return chat

@@ -60,14 +60,14 @@ class Chat:
         tokenizer: a tokenizer of transformers.
         processor: the processor of a model with images.
         template: a Jinja template; None: prompts are the texts of the turns, for base models.
-        guarded: whether texts are untrusted: none becomes a control token.
+        untrusted: whether texts are untrusted, so that none becomes a control token.
 
     Raises:
         UnusableError: if the template shows no user message.
     """
 
     def __init__(
-        self, tokenizer: Any, processor: Any, template: str | None, guarded: bool = False
+        self, tokenizer: Any, processor: Any, template: str | None, untrusted: bool = False
     ) -> None:
         self.tokenizer, self._processor = tokenizer, processor
         if tokenizer.pad_token_id is None:
@@ -80,10 +80,10 @@ class Chat:
         self._special = {token.content for token in added if token.special}
         self._special |= set(tokenizer.all_special_tokens)
         marks = {*self._media}
-        if guarded:
+        if untrusted:
             marks |= {*self._special, *_MARKUP.findall(template or "")}
         longest_first = sorted({re.escape(mark.strip()) for mark in marks} - {""}, key=len)[::-1]
-        flags = re.IGNORECASE if guarded else 0
+        flags = re.IGNORECASE if untrusted else 0
         self._marks = re.compile("|".join(longest_first) or "(?!)", flags)
         if template is not None:
             # Older templates take text only; others need content in parts, and drop plain text.
@@ -327,7 +327,7 @@ def load_chat(
     path: str,
     template: str | None = None,
     *,
-    guarded: bool = False,
+    untrusted: bool = False,
     sees: bool = True,
     **source: Any,
 ) -> Chat:
@@ -336,7 +336,7 @@ def load_chat(
     Args:
         path: folder, or name on the Hub.
         template: a chat template instead of the checkpoint's.
-        guarded: as in `Chat`.
+        untrusted: as in `Chat`.
         sees: whether the model takes images.
         source: keywords of ``from_pretrained``.
     """
@@ -350,7 +350,7 @@ def load_chat(
         found = next(filter(None, owned), None)
         template = found.get("default") if isinstance(found, Mapping) else found
     takes_images = sees and processor is not tokenizer
-    return Chat(tokenizer, processor if takes_images else None, template, guarded)
+    return Chat(tokenizer, processor if takes_images else None, template, untrusted)
 
 
 def best_device(name: str | None) -> str:

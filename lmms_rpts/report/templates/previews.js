@@ -6,9 +6,8 @@
   const gap = 6;
   let leaf = null, pictured = null, waiting = 0;
 
-  // "order": of a draw that shows clues in another order, their numbers in the article.
-  function content(name, article, order) {
-    const [kind, drawn] = name.split(":"), number = (order[`${kind}s`] || "").split(" ")[drawn] || drawn;
+  function content(name, article) {
+    const [kind, number] = name.split(":");
     if (kind === "image") {
       const figure = article.querySelector(`.images figure[data-image="${Number(number)}"]`);
       pictured = figure && figure.querySelector("img");
@@ -39,7 +38,7 @@
     if (leaf === wanted) return;
     hide();
     const article = wanted.closest("article.instance");
-    const found = article && content(wanted.dataset.leaf, article, wanted.closest(".card").dataset);
+    const found = article && content(wanted.dataset.leaf, article);
     if (!found) return;
     leaf = wanted;
     leaf.setAttribute("aria-describedby", "preview");

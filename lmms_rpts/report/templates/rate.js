@@ -1,31 +1,23 @@
 "use strict";
-// Shows one step (or response, or document) at a time, stores the ratings, and saves them as a file.
+// Shows one step at a time, stores the ratings, and saves them as a file.
 (() => {
   const data = JSON.parse(document.getElementById("sample").textContent);
   const scores = [0, 0.25, 0.5, 0.75, 1];
   const words = {
     inference: ["does not follow", "hardly follows", "something missing", "nearly follows", "follows"],
     image: ["wrong", "mostly wrong", "partly, or vague", "mostly right", "right"],
-    overall: ["unsound", "mostly unsound", "half sound", "mostly sound", "sound"],
-    relation: ["one guides", "one refutes", "each its own"],
   };
-  // The answers by kind of question: scores, or labels.
-  const labels = ["guided", "adversarial", "independent"];
-  const answersOf = (kind) => (kind === "relation" ? labels : scores);
   const longestComment = 5000, mostUndone = 1000;
   const storageKey = `lmms-rpts-ratings-${data.sample}`;
 
   const items = data.responses.flatMap((response, at) => response.steps.flatMap((step, number) =>
     (step.kind ? [{ response, at, step, number, total: response.steps.length }] : [])));
-  const unit = items.every(({ step }) => step.kind === "relation") ? "document" : "step";
-  const Unit = unit[0].toUpperCase() + unit.slice(1);
-  const isWhole = ({ kind }) => kind === "overall" || kind === "relation";
   const keyOf = (task, docId, repeat, step) => JSON.stringify([task, docId, repeat, step]);
-  const places = new Map(items.map(({ response, step, number }, index) =>
-    [keyOf(response.task, response.doc_id, response.repeat, isWhole(step) ? step.kind : number), index]));
+  const places = new Map(items.map(({ response, number }, index) =>
+    [keyOf(response.task, response.doc_id, response.repeat, number), index]));
 
   const found = (id) => document.getElementById(id);
-  const empty = Object.freeze({ score: null, skipped: false, comment: "", first: null });
+  const empty = Object.freeze({ score: null, skipped: false, comment: "" });
   let ratings = new Map();   // by the index of the item
   let current = 0;
   let undone = [];           // how to undo each change, the latest at the end
@@ -69,20 +61,11 @@
   function questionOf({ response, at, step, number }) {
     const language = response.language;
     const isImage = step.kind === "image";
-    const title = element("h2", { id: "question-title", tabindex: "-1" }, {
-      overall: "The reasoning as a whole: is it sound?",
-      relation: "How do images and texts relate?",
-    }[step.kind] || `Conclusion ${number}: ${isImage ? "is it in the image?" : "does it follow from its premises?"}`);
+    const title = element("h2", { id: "question-title", tabindex: "-1" },
+      `Conclusion ${number}: ${isImage ? "is it in the image?" : "does it follow from its premises?"}`);
     const claim = part(isImage ? "Description" : "Conclusion", textOf(step.conclusion, language, "claim"));
     const parts = [];
-    if (step.kind === "relation") {
-      const [texts, figures] = evidenceOf({ response, at });
-      parts.push(element("div", { class: "evidence" }, element("div", null, ...texts), element("div", null, ...figures)));
-    } else if (step.kind === "overall") {
-      parts.push(part(response.asked, textOf(response.statement, language)), part("Steps", element("ol", { start: 0 },
-        ...response.steps.filter((each) => !isWhole(each)).map((each) =>
-          element("li", { lang: language, dir: "auto", class: "text" }, marked(each.conclusion))))));
-    } else if (isImage) {
+    if (isImage) {
       // Above the images, which may be tall.
       parts.push(claim, ...step.images.map((each) => figure(at, each)));
       if (!step.images.length) parts.push(element("p", { class: "no-image" }, "The image is missing."));
@@ -101,25 +84,17 @@
       if (before !== comment.value) remember({ index, before: { ...ratingOf(index), comment: before } });
       comment.dataset.before = comment.value;
     });
-    return [title, ...proposalOf(index), ...parts, element("label", { class: "comment" }, "Comment (optional)", comment)];
+    return [title, ...parts, element("label", { class: "comment" }, "Comment (optional)", comment)];
   }
-  // Only after the rater's own label: seen before, it would pull labels towards the judge's.
-  function proposalOf(index) {
-    const proposal = data.proposals[items[index].at];
-    if (!proposal || !ratingOf(index).first) return [];
-    return [element("details", { class: "proposal", open: true }, element("summary", null, `The judge proposes: ${proposal.relation}`),
-      textOf(proposal.reason, items[index].response.language))];
-  }
-
   const shownScore = (index) => {
     const { score, skipped } = ratingOf(index);
     return skipped ? "skipped" : score === null ? "unrated" : `scored ${score}`;
   };
   function chainOf(response) {
     return response.steps.map((step, number) => {
-      const index = places.get(keyOf(response.task, response.doc_id, response.repeat, isWhole(step) ? step.kind : number));
-      const name = isWhole(step) ? "As a whole" : `Conclusion ${number}`;
-      const from = element("span", { class: "faint" }, isWhole(step) ? "" : `from ${step.cites.join(" + ") || "nothing"}`);
+      const index = places.get(keyOf(response.task, response.doc_id, response.repeat, number));
+      const name = `Conclusion ${number}`;
+      const from = element("span", { class: "faint" }, `from ${step.cites.join(" + ") || "nothing"}`);
       const head = element("div", { class: "line" });
       if (step.kind) {
         const button = element("button", { type: "button" }, name);
@@ -130,26 +105,25 @@
         head.append(element("b", null, name), from,
           element("span", { class: "own faint" }, "no rating needed"));
       }
-      return element("li", { "aria-current": index === current ? "step" : null }, head, ...(isWhole(step) ? [] : [textOf(step.conclusion, response.language)]));
+      return element("li", { "aria-current": index === current ? "step" : null }, head, textOf(step.conclusion, response.language));
     });
   }
 
-  const givenOf = (item) => [element("h2", { id: "given-title" }, "Evidence"), ...evidenceOf(item).flat()];
-  function evidenceOf({ response, at }) {
+  function givenOf({ response, at }) {
     const language = response.language;
-    const texts = [
+    return [
+      element("h2", { id: "given-title" }, "Evidence"),
       part(response.asked, textOf(response.statement, language)),
       part("Context", textOf(response.context, language)),
       ...response.texts.map((each, number) => part(`Text ${number}`, textOf(each, language))),
+      ...data.images[at].map((_, number) => figure(at, number)),
     ];
-    return [texts, data.images[at].map((_, number) => figure(at, number))];
   }
 
   function showScale({ step }) {
-    found("scale").classList.toggle("labels", step.kind === "relation");
-    found("scale").replaceChildren(...answersOf(step.kind).map((score, at) => {
+    found("scale").replaceChildren(...scores.map((score, at) => {
       const button = element("button", { type: "button", "aria-pressed": String(ratingOf(current).score === score) },
-        element("b", null, step.kind === "relation" ? `${at + 1} ${score}` : String(at + 1)), element("span", null, words[step.kind][at]));
+        element("b", null, String(at + 1)), element("span", null, words[step.kind][at]));
       button.addEventListener("click", () => rate(score));
       return button;
     }));
@@ -160,7 +134,7 @@
     const skipped = rated.filter((each) => each.skipped).length;
     found("progress").max = items.length;
     found("progress").value = scored + skipped;
-    found("counts").textContent = `${Unit} ${current + 1} of ${items.length} · ${scored} ${unit === "step" ? "scored" : "labelled"}, ${skipped} skipped, ` +
+    found("counts").textContent = `Step ${current + 1} of ${items.length} · ${scored} scored, ${skipped} skipped, ` +
       `${items.length - scored - skipped} left`;
     found("no-storage").hidden = kept;
     found("save").classList.toggle("due", !filed);
@@ -174,8 +148,6 @@
     const item = items[current];
     const scale = found("scale"), pressed = Array.from(scale.children).indexOf(document.activeElement);
     found("question").replaceChildren(...questionOf(item));
-    for (const id of ["chain", "given"]) found(id).hidden = item.step.kind === "relation";
-    found("question").classList.toggle("alone", item.step.kind === "relation");
     found("chain").replaceChildren(element("h2", { id: "chain-title" }, `The reasoning, response ${item.at + 1} of ${data.responses.length}`),
       element("ol", { class: "chain" }, ...chainOf(item.response)));
     if (shown !== item.response) found("given").replaceChildren(...givenOf(item));
@@ -203,7 +175,7 @@
   function goToOpen() {
     const order = items.map((_, index) => (current + 1 + index) % items.length);
     const open = order.find((index) => !isDone(index));
-    if (open === undefined) say(`All ${unit}s are done. Enter your name and save.`);
+    if (open === undefined) say(`All steps are done. Enter your name and save.`);
     else go(open);
   }
 
@@ -214,7 +186,7 @@
     showState();
   }
   function put(index, rating) {
-    if (rating.score === null && !rating.skipped && !rating.comment && !rating.first) ratings.delete(index);
+    if (rating.score === null && !rating.skipped && !rating.comment) ratings.delete(index);
     else ratings.set(index, rating);
     filed = false;
     keep();
@@ -229,17 +201,12 @@
     if (current < items.length - 1) { go(current + 1, true); say(told); return; }
     show();
     const left = items.length - items.filter((_, index) => isDone(index)).length;
-    say(`${told} ${left ? `This was the last ${unit}; ${left} ${unit}s are unrated (n).` : `All ${unit}s are done. Enter your name and save.`}`);
+    say(`${told} ${left ? `This was the last step; ${left} steps are unrated (n).` : `All steps are done. Enter your name and save.`}`);
   }
   function rate(score) {
     if (score === undefined) return; // a key that the question does not have
-    const { step, at } = items[current], proposal = step.kind === "relation" ? data.proposals[at] : null;
-    const before = ratingOf(current).first;
-    change(current, { score, skipped: false, first: proposal ? before || score : null });
-    if (!proposal || before || proposal.relation === score) { move(step.kind === "relation" ? `Labelled ${score}.` : `Scored ${score}.`); return; }
-    show();
-    found("question").scrollIntoView({ block: "start" });
-    say(`You: ${score}. The judge: ${proposal.relation}. Keep yours (→), or choose another.`);
+    change(current, { score, skipped: false });
+    move(`Scored ${score}.`);
   }
   function skip() {
     change(current, { score: null, skipped: true });
@@ -291,16 +258,13 @@
     return rating !== null && typeof rating === "object" && typeof rating.comment === "string" &&
       typeof rating.skipped === "boolean";
   }
-  const isAnswer = (kind, answer) => answer === null ||
-    (kind === "relation" ? labels.includes(answer) : typeof answer === "number" && answer >= 0 && answer <= 1);
-  const labelOf = (text) => (labels.includes(text) ? text : null);
+  const isAnswer = (answer) => answer === null || (typeof answer === "number" && answer >= 0 && answer <= 1);
   function restore(text) {
     let state = null;
     try { state = JSON.parse(text); } catch { /* not written by this page */ }
     if (state === null || typeof state !== "object" || !Array.isArray(state.ratings)) return false;
-    const pairs = state.ratings.filter((each) => Array.isArray(each) && items[each[0]] && isRating(each[1]) &&
-      isAnswer(items[each[0]].step.kind, each[1].score));
-    ratings = new Map(pairs.map(([index, { score, skipped, comment, first }]) => [index, { score, skipped, comment, first: labelOf(first) }]));
+    const pairs = state.ratings.filter((each) => Array.isArray(each) && items[each[0]] && isRating(each[1]) && isAnswer(each[1].score));
+    ratings = new Map(pairs.map(([index, { score, skipped, comment }]) => [index, { score, skipped, comment }]));
     if (typeof state.rater === "string") found("rater").value = state.rater;
     filed = state.filed === true;
     return Number.isInteger(state.current) && items[state.current] ? state.current : 0;
@@ -309,14 +273,12 @@
   // --- files
   function saved(rater) {
     const entries = [...ratings.keys()].sort((a, b) => a - b).map((index) => {
-      const { response, at, step, number } = items[index], { score, skipped, comment, first } = ratings.get(index);
-      const proposal = data.proposals[at];
+      const { response, step, number } = items[index], { score, skipped, comment } = ratings.get(index);
       return {
         task: response.task, doc_id: response.doc_id, id: response.id, repeat: response.repeat,
-        ...(isWhole(step) ? {} : { step: number }), kind: step.kind, language: response.language, context: response.context,
-        ...(isWhole(step) ? {} : { premises: step.premises, conclusion: step.conclusion }),
-        ...(step.kind === "relation" ? { relation: score, ...(proposal ? { first, proposal: proposal.relation } : {}) } : { score }),
-        comment, ...(skipped ? { skipped } : {}),
+        step: number, kind: step.kind, language: response.language, context: response.context,
+        premises: step.premises, conclusion: step.conclusion,
+        score, comment, ...(skipped ? { skipped } : {}),
       };
     });
     return { format: data.format, version: data.version, rater, sample: data.sample, items: entries };
@@ -337,27 +299,26 @@
     if (!Array.isArray(value.items) || value.items.length > items.length) throw new Error("its items do not fit this page");
     const loaded = new Map();
     value.items.forEach((each, at) => {
-      const index = each === null || typeof each !== "object" ? undefined : places.get(keyOf(each.task, each.doc_id, each.repeat, isWhole(each) ? each.kind : each.step));
-      if (index === undefined || (each.conclusion || "") !== items[index].step.conclusion) throw new Error(`items[${at}] is not a ${unit} of this page`);
-      const { kind } = items[index].step, answer = kind === "relation" ? each.relation : each.score;
+      const index = each === null || typeof each !== "object" ? undefined : places.get(keyOf(each.task, each.doc_id, each.repeat, each.step));
+      if (index === undefined || (each.conclusion || "") !== items[index].step.conclusion) throw new Error(`items[${at}] is not a step of this page`);
       if (loaded.has(index)) throw new Error(`items[${at}] occurs twice`);
-      if (!isAnswer(kind, answer)) throw new Error(`items[${at}] has no ${kind === "relation" ? "known label" : "score from 0 to 1"}`);
+      if (!isAnswer(each.score)) throw new Error(`items[${at}] has no score from 0 to 1`);
       const comment = typeof each.comment === "string" ? each.comment.slice(0, longestComment) : "";
-      loaded.set(index, { score: answer, skipped: answer === null && each.skipped === true, comment, first: labelOf(each.first) });
+      loaded.set(index, { score: each.score, skipped: each.score === null && each.skipped === true, comment });
     });
     return { rater: value.rater.trim(), loaded };
   }
   async function load(file) {
     let taken;
     try { taken = await files.load(file, data, "ratings", read); } catch (error) { say(error.message, true); return; }
-    if (ratings.size && !confirm(`Replace the ratings on this page with the ${taken.loaded.size} ${unit}s of ${file.name} (${taken.rater})?`)) return;
+    if (ratings.size && !confirm(`Replace the ratings on this page with the ${taken.loaded.size} steps of ${file.name} (${taken.rater})?`)) return;
     remember(everything());
     ratings = taken.loaded;
     found("rater").value = taken.rater;
     filed = true;
     const open = items.findIndex((_, index) => !isDone(index));
     go(open < 0 ? 0 : open);
-    say(`Loaded ${taken.loaded.size} ${unit}s of ${taken.rater}.`);
+    say(`Loaded ${taken.loaded.size} steps of ${taken.rater}.`);
   }
 
   // --- keys and buttons
@@ -366,7 +327,7 @@
     s: skip, 0: clear, u: undo, n: goToOpen, "?": () => { help.showModal(); found("help-title").focus(); },
     j: () => go(current + 1), ArrowRight: () => go(current + 1), k: () => go(current - 1), ArrowLeft: () => go(current - 1),
     c: () => found("comment").focus(),
-    ...Object.fromEntries(scores.map((_, at) => [at + 1, () => rate(answersOf(items[current].step.kind)[at])])),
+    ...Object.fromEntries(scores.map((_, at) => [at + 1, () => rate(scores[at])])),
   };
   // On some keyboards, the keys of digits give other characters without Shift.
   const keyOfEvent = (event) => {

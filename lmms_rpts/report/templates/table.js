@@ -41,7 +41,7 @@
 
   function prepare(table) {
     const list = { place: table.closest(".list") };
-    const form = list.place.querySelector("form.controls"), fault = list.place.querySelector(".fault");
+    const form = list.place.querySelector("form.controls");
     let rows = Array.from(table.tBodies[0].rows);
     const fields = Array.from(form.elements).filter((each) => each.name);
     const { headers, sorted, sortBy } = sorter(table, () => rows);
@@ -60,21 +60,11 @@
 
     const valueIn = (name) => { const field = form.elements.namedItem(name); return field ? field.value : ""; };
     const hasWords = (row, words) => words.every((word) => textIn(row).includes(word) || report.textOf(row.dataset.entry).includes(word));
-    // Whether any answer of a row fulfils the condition; all rows, while it can't be read.
-    function conditioned() {
-      const text = valueIn("where").trim(), names = JSON.parse(table.dataset.names);
-      let holds = () => true;
-      fault.textContent = "";
-      try { if (text) holds = report.condition(text, names); } catch (error) { fault.textContent = error.message; }
-      form.elements.namedItem("where").setAttribute("aria-invalid", Boolean(fault.textContent));
-      const place = new Map(names.map((name, at) => [name, at]));
-      return (row) => !text || JSON.parse(row.dataset.values).some((values) => holds((name) => values[place.get(name)]));
-    }
     function choose() {
       const words = valueIn("q").toLowerCase().split(/\s+/).filter(Boolean), run = valueIn("model");
-      const selects = fields.filter((each) => each.tagName === "SELECT"), holds = conditioned();
+      const selects = fields.filter((each) => each.tagName === "SELECT");
       for (const row of rows) {
-        const fits = selects.every((each) => fitsSelect(row, each, run)) && holds(row) && hasWords(row, words);
+        const fits = selects.every((each) => fitsSelect(row, each, run)) && hasWords(row, words);
         if (fits) delete row.dataset.out; else row.dataset.out = "true";
       }
       most = step;
@@ -126,15 +116,6 @@
       if (event.target.closest("a, button, label") || !row || String(getSelection())) return;
       row.querySelector("a").click();
     });
-
-    // Other rows and names, as of a page that was made later.
-    list.renew = (later) => {
-      table.dataset.names = later.dataset.names;
-      table.tBodies[0].replaceWith(later.tBodies[0]);
-      rows = Array.from(table.tBodies[0].rows);
-      if (sorted.header) sortBy(sorted.header, sorted.down);
-      choose();
-    };
 
     // --- state: only differences from the initial state
     list.read = () => {

@@ -47,9 +47,8 @@
     draw();
   }
   function show() {
-    const image = images[at], link = image.closest("a");
-    // In a folder the link leads to the same file.
-    picture.src = link ? link.href : image.src;
+    const image = images[at];
+    picture.src = image.src;
     picture.alt = image.alt;
     caption.textContent = `${image.alt}${images.length > 1 ? ` (${at + 1} of ${images.length})` : ""}`;
     previous.hidden = next.hidden = images.length < 2;
@@ -84,7 +83,7 @@
     event.preventDefault();
   });
   dialog.addEventListener("click", (event) => { if (event.target === dialog) dialog.close(); });
-  dialog.addEventListener("close", () => { const image = images[at]; if (image) (image.closest("a") || image).focus(); });
+  dialog.addEventListener("close", () => { const image = images[at]; if (image) image.focus(); });
   stage.addEventListener("wheel", (event) => {
     event.preventDefault();
     zoom(Math.exp(-Math.max(-200, Math.min(200, event.deltaY)) / 300), event.clientX, event.clientY);
@@ -112,17 +111,17 @@
   document.addEventListener("report:made", prepare);
   function prepare(event) {
     for (const image of event.target.querySelectorAll(".images img")) {
-      const opener = image.closest("a") || image;
-      opener.classList.add("enlarges");
-      opener.setAttribute("aria-haspopup", "dialog");
-      if (opener === image) { image.tabIndex = 0; image.setAttribute("role", "button"); }
+      image.classList.add("enlarges");
+      image.setAttribute("aria-haspopup", "dialog");
+      image.tabIndex = 0;
+      image.setAttribute("role", "button");
     }
   }
   document.addEventListener("click", (event) => {
-    const image = event.target.closest && event.target.closest(".images figure img, .images figure a.enlarges");
+    const image = event.target.closest && event.target.closest(".images figure img");
     if (!image || event.ctrlKey || event.metaKey || event.shiftKey || event.button) return;
     event.preventDefault();
-    open(image.tagName === "IMG" ? image : image.querySelector("img"));
+    open(image);
   });
   document.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" && event.key !== " ") return;

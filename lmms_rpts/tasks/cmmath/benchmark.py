@@ -80,7 +80,6 @@ BENCHMARK = Benchmark(
     scored={"cmmath_rpts": ()},
     documents=f"{_HERE}.reasoning:read_documents",
     images=f"{_HERE}.data:images_folder",
-    perturbation=f"{_HERE}.reasoning:PERTURBATION",
     unforeseeable="its reference solutions are not written in steps, so the number of steps "
     "of a response is unknown",
 )

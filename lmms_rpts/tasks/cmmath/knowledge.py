@@ -1,21 +1,17 @@
-"""Knowledge points of CMMaTH: parser, share of points mastered (SSR), and accuracy by area."""
+"""Knowledge points of CMMaTH: parser, and share of points mastered (SSR)."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import chain
+from collections.abc import Iterable, Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.escaping import shorten
-from lmms_rpts.base.sheet import Sheet
-from lmms_rpts.runs.rounds import NONE, Figure, document_means, over_rounds, there
-from lmms_rpts.tasks.grade_types import Curve, Rounds, Subject
+from lmms_rpts.runs.rounds import Figure, document_means, over_rounds
+from lmms_rpts.tasks.grade_types import Rounds
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.record import CmmathRecord, CmmathRun
+    from lmms_rpts.tasks.cmmath.record import CmmathRecord
 
 Point = tuple[str, ...]
 """A knowledge point with its parents, from the top: ("A", "B", "C")."""
@@ -123,13 +119,6 @@ def figures_of_points(
     return figures, points
 
 
-def ssr_curve(subject: Subject, rounds: Rounds) -> Curve:
-    """SSR over the thresholds 0, 0.01, ..., 0.99; above 1 there is none."""
-    thresholds = [hundredth / 100 for hundredth in range(100)]
-    found, points = figures_of_points(rounds, thresholds=thresholds)
-    return Curve(subject, thresholds, list(found.values()), points)
-
-
 def _problems(
     responses: Sequence[CmmathRecord],
 ) -> dict[tuple[str, int], tuple[tuple[Point, ...], float | None]]:
@@ -137,114 +126,3 @@ def _problems(
     means = document_means((each.instance.key, each.score) for each in responses)
     points = {each.instance.key: each.instance.points for each in responses}
     return dict(zip(points, zip(points.values(), means, strict=True), strict=True))
-
-
-# --- accuracy by area ----------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class Node:
-    """A point or an area of knowledge, with its subtree.
-
-    Attributes:
-        name: its own name, the last of ``path``.
-        problems: the distinct problems at or below it.
-        scored: how many of these have a score.
-        accuracy: their mean score in [0, 1]; None without any.
-        children: in the order in which problems first name them.
-        point: whether it is itself a point of some problem.
-    """
-
-    name: str
-    path: Point
-    problems: int
-    scored: int
-    accuracy: float | None
-    children: tuple[Node, ...]
-    point: bool
-
-    def __iter__(self) -> Iterator[Node]:
-        """The node itself, then those below it."""
-        yield self
-        yield from chain.from_iterable(self.children)
-
-
-@dataclass(frozen=True, slots=True)
-class CmmathTree:
-    """The areas of knowledge of one task with the accuracies of one model.
-
-    A problem's score is the mean over its rounds of the mean over the responses in each.
-    """
-
-    task: str
-    model: str
-    nodes: tuple[Node, ...]
-
-
-def knowledge_tree(items: Items, level: int = 0) -> tuple[Node, ...]:
-    """The areas of a level, each with its subtree.
-
-    A problem counts once at each node at or above its points, however many of its points are there.
-    """
-    found: dict[Point, list[tuple[list[Point], float | None]]] = {}
-    for points, score in items:
-        below: dict[Point, list[Point]] = {}
-        for point in points:
-            if len(point) > level:
-                below.setdefault(point[: level + 1], []).append(point)
-        for path, own in below.items():
-            found.setdefault(path, []).append((own, score))
-    nodes = []
-    for path, problems in found.items():
-        scores = there(score for _, score in problems)
-        nodes.append(
-            Node(
-                name=path[-1],
-                path=path,
-                problems=len(problems),
-                scored=len(scores),
-                accuracy=fmean(scores) if scores else None,
-                children=knowledge_tree(problems, level + 1),
-                point=any(path in points for points, _ in problems),
-            )
-        )
-    return tuple(nodes)
-
-
-def tree_of(subject: Subject, rounds: Sequence[CmmathRun]) -> CmmathTree:
-    """The knowledge tree of a model on a task, over its rounds."""
-    problems: dict[tuple[str, int], tuple[tuple[Point, ...], list[float]]] = {}
-    for run in rounds:
-        for key, (points, score) in _problems(run.responses).items():
-            problems.setdefault(key, (points, []))[1].extend(there([score]))
-    items = [(points, fmean(found) if found else None) for points, found in problems.values()]
-    return CmmathTree(*subject, knowledge_tree(items))
-
-
-def tree_sheets(trees: Sequence[CmmathTree], depth: int) -> Iterator[Sheet]:
-    """Tables of the trees down to a level, one for each task with a column for each model."""
-    for task in dict.fromkeys(tree.task for tree in trees):
-        of_task = [tree for tree in trees if tree.task == task]
-        models = [{node.path: node for node in chain.from_iterable(tree.nodes)} for tree in of_task]
-        rows = [
-            [
-                f"{'· ' * (len(path) - 1)}{shorten(path[-1], 40)}",
-                *(_accuracy_of(nodes.get(path)) for nodes in models),
-            ]
-            for path in _from_the_top(chain(*models))
-            if len(path) <= depth
-        ]
-        heads = ["knowledge", *(shorten(tree.model, 24) for tree in of_task)]
-        yield Sheet(f"Accuracy by knowledge points: {shorten(task, 40)}", heads, 1, [rows])
-
-
-def _from_the_top(paths: Iterable[Point]) -> list[Point]:
-    """Each path once, followed by those below it; otherwise in the given order."""
-    places = {path: at for at, path in enumerate(dict.fromkeys(paths))}
-    return sorted(places, key=lambda path: [places[path[: n + 1]] for n in range(len(path))])
-
-
-def _accuracy_of(node: Node | None) -> str:
-    if node is None or node.accuracy is None:
-        return NONE
-    return f"{node.accuracy:.3f} ({node.scored})"

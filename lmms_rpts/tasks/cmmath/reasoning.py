@@ -8,7 +8,6 @@ The YAML file refers to ``metadata`` of this module, computed whenever the task 
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, replace
 from functools import partial
@@ -23,12 +22,10 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import Dialogue
 from lmms_rpts.reasoning import JudgedText
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
-from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.cmmath.data import DATA, attach_images, problems_metadata, say_once
 from lmms_rpts.tasks.cmmath.filter import UNDECIDED, compare_request
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.perturbation import Listed, Perturbation, Things, listed_options
 from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 from lmms_rpts.tasks.rpts_eval.prompts import PROMPT
 
@@ -139,40 +136,6 @@ def _parts(doc: Mapping[str, Any], kwargs: Mapping[str, Any] | None) -> Iterator
 
 _PROMPT = replace(PROMPT, parts=_parts)
 doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
-
-
-# --- perturbed problems --------------------------------------------------------------------------
-
-# The choice of a solution: "故选：C", 答案为AC; other letters of options: "C选项", 选项A, "A．…"
-_CHOICE = re.compile(r"((?:选|答案[为是]?)[:：\s${]{0,8})([A-H]{1,8})(?![A-Za-z选项])")
-_OPTION = re.compile(r"[A-H]\s?(?:选?项|[.．、:：)）])|选?项\s?[A-H]")
-
-
-def _listed(doc: Mapping[str, Any]) -> Listed | None:
-    """The options of a problem, if its solution can follow their order."""
-    tied = _OPTION.search(_CHOICE.sub("", doc["analysis"] or ""))
-    return None if tied or doc["form"] != "choice" else listed_options(doc["question"])
-
-
-def _things(doc: Mapping[str, Any]) -> Things:
-    return listed.things(doc["reference"]) if (listed := _listed(doc)) else Things()
-
-
-def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
-    if not (order := perturbed.order) or not (listed := _listed(doc)):
-        return {}
-    changed = {
-        "question": listed.reordered(order),
-        "reference": listed.renamed(doc["reference"], order),
-        "analysis": _CHOICE.sub(
-            lambda said: said[1] + listed.renamed(said[2], order), doc["analysis"] or ""
-        ),
-    }
-    return changed | (rpts_fields({**doc, **changed}) if "textual_clue" in doc else {})
-
-
-PERTURBATION = Perturbation(_things, _perturbed)
-"""The order of options. Images keep theirs, which problems and their figures may name."""
 
 
 def __getattr__(name: str) -> Any:

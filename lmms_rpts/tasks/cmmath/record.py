@@ -17,9 +17,8 @@ from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, Called, JudgeGrade, Record, field_of, is_none
-from lmms_rpts.runs.rounds import NONE, Figure, figure_text
+from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
 from lmms_rpts.tasks.cmmath.benchmark import CmmathGrader
 from lmms_rpts.tasks.cmmath.knowledge import (
@@ -29,20 +28,14 @@ from lmms_rpts.tasks.cmmath.knowledge import (
     knowledge_points,
     mastery,
     ssr,
-    ssr_curve,
-    tree_of,
-    tree_sheets,
 )
 from lmms_rpts.tasks.cmmath.notation import readable
 from lmms_rpts.tasks.grade_types import (
     Column,
     Counts,
-    CurveFigure,
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     Rounds,
     ShownAnswer,
     ShownGrade,
@@ -50,8 +43,7 @@ from lmms_rpts.tasks.grade_types import (
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
-from lmms_rpts.tasks.perturbation import answer_to
-from lmms_rpts.tasks.sheets import end_of, subject_names
+from lmms_rpts.tasks.sheets import subject_names
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""
@@ -350,24 +342,6 @@ def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
         yield Sheet("Kinds of mistakes", ["task", "model", "n", *MISTAKES], 2, [rows])
 
 
-_LISTED = (
-    Listed("task", "instance.task", "task"),
-    Listed("id", "instance.id", "problem"),
-    Listed("repeat", "repeat"),
-    Listed("answer_type", "answer_type", "type"),
-    Listed("reference", "instance.reference", "reference"),
-    Listed("answer", "answer", "answer", end_of),
-    Listed("found", "grades.rule.answer"),
-    Listed("rule", "grades.rule.rule", "why"),
-    Listed(
-        *("outcome", "outcome_by_rules", "rules"),
-        lambda outcome: {"correct": "1", "incorrect": "0"}.get(outcome, NONE),
-    ),
-    Listed("judged", "judged", "judge"),
-    Listed("score", "score"),
-)
-
-
 # --- in a report ---------------------------------------------------------------------------------
 
 
@@ -427,12 +401,6 @@ def _asked(record: CmmathRecord) -> Rebuilt | None:
     )
 
 
-def _answered(record: CmmathRecord) -> Answer:
-    instance, said = record.instance, field_of(record, "grades.rule.answer")
-    asked = instance.question if instance.form == "choice" else ""
-    return answer_to(record, said or None, record.score == 1, asked, instance.reference)
-
-
 GRADING = Grading(
     title="CMMaTH",
     metrics=METRICS,
@@ -480,35 +448,12 @@ GRADING = Grading(
         "responses to a problem differ)",
         "±": "sample standard deviation over rounds",
     },
-    answered=_answered,
     sentence=_sentence,
     sheets=_sheets,
-    lists={
-        option: Listing(what=what, wanted=wanted, values=_LISTED, texts=7)
-        for option, what, wanted in (
-            (
-                "undecided",
-                "answers that the rules left undecided",
-                lambda record: bool(record.undecided),
-            ),
-            (
-                "disagreements",
-                "answers on which rules and judge disagree",
-                lambda record: record.disputed,
-            ),
-        )
+    flags={
+        "undecided": lambda record: bool(record.undecided),
+        "disagreements": lambda record: record.disputed,
     },
-    curves={
-        "ssr": CurveFigure(
-            "SSR: share of knowledge points mastered",
-            "threshold: accuracy above",
-            "knowledge points with a score",
-            THRESHOLDS,
-            ssr_curve,
-        )
-    },
-    tree=tree_of,
-    tree_sheets=tree_sheets,
     display=Display(
         question=_question,
         answer=lambda record: ShownAnswer(

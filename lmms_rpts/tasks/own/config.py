@@ -51,7 +51,6 @@ class Keys(BaseModel):
     filter: str | None = None
     evidence: Literal["facts", "image", "both"] | None = None
     language: Language = "en"
-    perturb: str | None = None
 
     @property
     def form(self) -> str:
@@ -72,8 +71,6 @@ def expand(config: Mapping[str, Any], folder: Path) -> dict[str, Any]:
     )
     source = Source(data, images, keys.form, keys.language)
     own = {name: value for name, value in config.items() if name != KEY}
-    if keys.perturb and isinstance(own.get("metadata"), Mapping):
-        own["metadata"] = {"perturb": keys.perturb, **own["metadata"]}
     return {**_whole(keys, source, load(source)), **own}
 
 
@@ -163,5 +160,4 @@ def _metadata(keys: Keys, source: Source, documents: tuple[OwnDocument, ...]) ->
         "images": str(source.images),
         "variant": keys.variant,
         **({"evidence": keys.evidence} if keys.evidence else {}),
-        **({"perturb": keys.perturb} if keys.perturb else {}),
     }

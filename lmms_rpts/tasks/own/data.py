@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
@@ -15,24 +15,12 @@ from pydantic import BeforeValidator, PlainValidator, ValidationError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.filters.documents import STANCES, gold_faults
+from lmms_rpts.filters.documents import STANCES, Relation, gold_faults
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
-from lmms_rpts.grading.options import gold_marks, read_options
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.rating_file import Relation
-from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import named_faults
-from lmms_rpts.tasks.own.prompts import lettered, marks_of
-from lmms_rpts.tasks.perturbation import (
-    MARKS,
-    Perturbation,
-    Things,
-    clue_things,
-    in_order,
-    rearranged,
-    tied,
-)
+from lmms_rpts.tasks.own.prompts import lettered
 from lmms_rpts.tasks.questions import Identity
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
@@ -279,54 +267,3 @@ def _named(fault: str, sources: Mapping[str, str] | None) -> str:
     title = shown(source) + (f" ({field})" if source != field else "")
     fault = fault.replace(NO_ANSWERS, "; without answers: --answer none")
     return title + fault.removeprefix(field) if field else fault
-
-
-# --- perturbed documents -------------------------------------------------------------------------
-
-
-def _choices(doc: Mapping[str, Any]) -> tuple[list[str], int] | None:
-    """The texts of the options and the place of the right one, if their order can vary."""
-    marks = doc.get("marks") or marks_of(doc["options"])
-    texts = [each.partition(". ")[2] for each in lettered(doc["options"], marks)]
-    if doc["form"] == "agree" or {*texts} & {"", *marks} or len({*texts}) < len(texts):
-        return None
-    gold = gold_marks(doc["answer"], read_options(doc["options"], doc.get("marks") or ()))
-    if not texts or tied(doc["statement"], texts) or len(gold) != 1:
-        return None
-    return texts, list(marks).index(min(gold))
-
-
-def _things(doc: Mapping[str, Any]) -> Things:
-    found = clue_things(doc)
-    if (choices := _choices(doc)) is None:
-        return found
-    texts, right = choices
-    # Not 1, 2, 3 where these, or more than nine, are options.
-    styles = [
-        style
-        for style, marks in MARKS.items()
-        if len(texts) <= len(marks) and not {*marks} & {*texts}
-    ]
-    return replace(found, options=len(texts), right=right, marks=styles)
-
-
-def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
-    changed = rearranged(doc, perturbed)
-    now = {**doc, **changed}
-    if not (perturbed.order or perturbed.marks) or not (choices := _choices(now)):
-        return changed
-    texts, right = choices
-    order = perturbed.order or range(len(texts))
-    marks, options = MARKS[perturbed.marks or "upper"][: len(texts)], in_order(texts, order)
-    shown = "\n".join(lettered(now["options"], now.get("marks") or ()))
-    by_text = now["answer"].strip().casefold() == texts[right].casefold()
-    return changed | {
-        "options": options,
-        "marks": list(marks),
-        "context": now["context"].removesuffix(shown) + "\n".join(lettered(options, marks)),
-        "answer": now["answer"] if by_text else marks[order.index(right)],
-    }
-
-
-PERTURBATION = Perturbation(_things, _perturbed)
-"""The order of images, of texts and of options, their marks, and the statement."""

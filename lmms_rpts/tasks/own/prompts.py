@@ -44,7 +44,6 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
         "free": "Think it through step by step, and write your reasoning down.",
         "end_agree": "End with one line: Final answer: agree, or: Final answer: disagree.",
         "end_choice": "End with one line: Final answer: <letter of the right option>",
-        "end_numbered": "End with one line: Final answer: <number of the right option>",
         "end_number": "End with one line: Final answer: <number in digits, with its unit if any>",
         "end_text": "End with one line: Final answer: <your answer, as short as possible>",
     },
@@ -67,7 +66,6 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
         "free": "请一步一步思考，并写出推理过程。",
         "end_agree": "最后单独一行写：最终答案：同意，或：最终答案：不同意。",
         "end_choice": "最后单独一行写：最终答案：<正确选项的字母>",
-        "end_numbered": "最后单独一行写：最终答案：<正确选项的数字>",
         "end_number": "最后单独一行写：最终答案：<用阿拉伯数字写的数，如有单位则写在后面>",
         "end_text": "最后单独一行写：最终答案：<尽可能简短的答案>",
     },
@@ -75,19 +73,15 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
 """The words of each language; ``{}`` is filled in."""
 
 
-def lettered(options: Sequence[str], marks: Sequence[str] = ()) -> list[str]:
-    """Options with letters in front; those that have them already are not lettered twice.
-
-    Args:
-        marks: other marks than letters.
-    """
+def lettered(options: Sequence[str]) -> list[str]:
+    """Options with letters in front; those that have them already are not lettered twice."""
     letters = string.ascii_uppercase
     found = [_OWN_LETTER.match(option) for option in options]
     own = [mark and mark[1].upper() for mark in found]
     texts = list(options)
     if own == list(letters[: len(options)]):
         texts = [option[mark.end() :] for option, mark in zip(options, found, strict=True) if mark]
-    return [f"{mark}. {text}" for mark, text in zip(marks or marks_of(options), texts, strict=True)]
+    return [f"{mark}. {text}" for mark, text in zip(marks_of(options), texts, strict=True)]
 
 
 def marks_of(options: Sequence[str]) -> list[str]:
@@ -108,7 +102,7 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
     yield wording["statement" if agree else "question"].format(doc["statement"])
     if doc["options"]:
         yield wording["options"]
-        yield from lettered(doc["options"], doc.get("marks") or ())
+        yield from lettered(doc["options"])
     if variant == "answer" and doc["form"] == "none":
         return  # the question says what to write, such as a caption
     yield wording["stance" if agree else "answer"]
@@ -127,10 +121,9 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
 
 def _ending(doc: Doc) -> str:
     """The form of the last line; a text answer that is a letter stands for one of the options."""
-    form, marks, answer = str(doc["form"]), doc.get("marks") or (), doc["answer"].strip()
-    letter = _LETTER.fullmatch(answer) or answer in marks
+    form, letter = str(doc["form"]), _LETTER.fullmatch(doc["answer"].strip())
     if form == "choice" or (doc["options"] and (form == "function" or (form == "text" and letter))):
-        return "numbered" if "1" in marks else "choice"
+        return "choice"
     return "text" if form in ("function", "none") else form
 
 

@@ -173,19 +173,13 @@ def _lines(patterns: str, texts: Sequence[str]) -> list[str]:
 # --- the files -----------------------------------------------------------------------------------
 
 
-def write_start(
-    start: Start, folder: Path, commands: Mapping[str, str], again: bool = False
-) -> None:
+def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None:
     """Write a folder, unless a file exists already, and check it as lmms-eval will.
 
     Args:
         commands: ``check``, ``run`` and ``report``, for the README.
-        again: whether a folder with the same instances is left as it is.
     """
     there = [name for name in start.files() if (folder / name).exists()]
-    known = (folder / DATA).read_text(encoding="utf-8") if DATA in there else ""
-    if again and known == _jsonl(start.instances):
-        return
     if there:
         raise DataError(
             f"{folder} already has {', '.join(there)}: choose another folder with --output, or "
@@ -210,7 +204,7 @@ def write_start(
             for at, text in enumerate(start.responses)
         ]
         texts[RESPONSES] = _jsonl(rows)
-    texts[DATA] = _jsonl(start.instances)  # the last file: with it, the folder is whole
+    texts[DATA] = _jsonl(start.instances)
     shown = tqdm(start.images.items(), desc="Copying images", disable=len(start.images) <= _MANY)
     for name, image in shown:
         target = folder / IMAGES / name

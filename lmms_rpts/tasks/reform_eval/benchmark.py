@@ -11,7 +11,7 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from lmms_rpts.base.settings import Place, Settings, Table, setting
+from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
@@ -237,12 +237,7 @@ class ReformSettings(Table):
 
     def duplicates_of(self, chosen: DataSet) -> int:
         """Number of times that each sample of a set is presented."""
-        return self.presented or (1 if chosen.kind == "caption" else DUPLICATES)
-
-    @property
-    def presented(self) -> int | None:
-        """The setting ``duplicates``; 1 if ``perturb`` is set, whose draws take their place."""
-        return 1 if "perturb" in Settings.given() else self.duplicates
+        return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
 
     def tokens_of(self, chosen: DataSet) -> int:
         """Maximum number of new tokens of an answer to this set."""
@@ -290,5 +285,4 @@ BENCHMARK = Benchmark(
     foreign=f"{_HERE}.benchmark:find_published",
     images=f"{_HERE}.dataset:images_folder",
     picture=f"{_HERE}.dataset:picture_of",
-    perturbation=f"{_HERE}.dataset:PERTURBATION",
 )

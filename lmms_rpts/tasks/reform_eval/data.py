@@ -34,9 +34,9 @@ from lmms_rpts.base.fields import (
 )
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import shown
-from lmms_rpts.stats.designs import rng_of
 from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets, rows_of
+from lmms_rpts.tasks.reform_eval.duplicates import rng_of
 
 Box = tuple[float, float, float, float]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
@@ -10,7 +9,6 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
@@ -22,7 +20,6 @@ from lmms_rpts.tasks.data import (
     store,
 )
 from lmms_rpts.tasks.images import as_rgb, fault_of_image
-from lmms_rpts.tasks.perturbation import MARKS, Perturbation, Things
 from lmms_rpts.tasks.reform_eval.benchmark import (
     TASKS,
     DataSet,
@@ -39,8 +36,9 @@ from lmms_rpts.tasks.reform_eval.data import (
     root_of,
     with_boxes,
 )
+from lmms_rpts.tasks.reform_eval.duplicates import MARKS
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.prompts import Form, dialogues_of, rounds_of, style_of
+from lmms_rpts.tasks.reform_eval.prompts import Form, dialogues_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformInstance
 
 HUB_DATASET = "Aweminus/ReForm-Eval-Data"
@@ -207,33 +205,6 @@ CHECKS: dict[str, Callable[[], None]] = {
     **{task: partial(check_reform, task) for task in TASKS},
     **{name: partial(check_reform, *tasks) for name, tasks in groups().items()},
 }
-
-
-# --- perturbed documents -------------------------------------------------------------------------
-
-
-def _things(doc: Mapping[str, Any]) -> Things:
-    """Options, which the question shows, and their marks; in dialogues with own history, marks."""
-    count, own = len(doc["marks"]), style_of(doc["marks"])
-    others = [style for style in MARKS if style != own and count <= len(MARKS[style])]
-    marks = [own, *others] if count else ()
-    if not count or "rounds" in doc:
-        return Things(marks=marks)
-    return Things(options=count, right=doc["right"], marks=marks)
-
-
-def _perturbed(doc: Mapping[str, Any], perturbed: Perturbed) -> Mapping[str, Any]:
-    if "rounds" in doc:
-        more = {"perturbed": perturbed.model_dump()}
-        rounds = [{**each, **_perturbed(each, perturbed), **more} for each in rounds_of(doc)]
-        return {**rounds[0], "rounds": json.dumps(rounds)}
-    form = _form(data_sets()[doc["set"]], doc["method"], ReformSettings.load())
-    at = int(doc["sample"])
-    return form.document(load_samples(form.chosen, form.settings).samples[at], at, perturbed)
-
-
-PERTURBATION = Perturbation(_things, _perturbed, rewords=False)
-"""The wording, the order of options, and their marks; ``duplicate`` is the number of the draw."""
 
 
 # --- images for reports --------------------------------------------------------------------------

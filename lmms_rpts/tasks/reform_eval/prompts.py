@@ -16,14 +16,11 @@ from itertools import chain, cycle
 from typing import Any
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.runs.record import Perturbed
-from lmms_rpts.stats.designs import balanced_order, rng_of
-from lmms_rpts.tasks.perturbation import MARKS
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, ReformSettings
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of
+from lmms_rpts.tasks.reform_eval.duplicates import MARKS, balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
 
@@ -118,22 +115,16 @@ class Form:
         """
         for at, sample in enumerate(samples[: self.settings.limit]):
             for duplicate in range(self.settings.duplicates_of(self.chosen)):
-                yield self.document(sample, at, Perturbed(sample=at, draw=duplicate))
+                yield self._document(sample, at, duplicate)
 
-    def document(self, sample: Sample, at: int, perturbed: Perturbed) -> dict[str, Any]:
-        """One document of a sample; the settings say what a draw without changes differs in."""
-        expanded = "perturb" in Settings.given()
-        duplicate = 0 if expanded else perturbed.draw
-        order = list(perturbed.order) or self._order(sample, at, duplicate)
+    def _document(self, sample: Sample, at: int, duplicate: int) -> dict[str, Any]:
+        order = self._order(sample, at, duplicate)
         shown = [self.sentence_case(sample.options[each]) for each in order]
         style: str = self.settings.marks
         if style == "random":
             rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
             style = rng.choice(list(MARKS))
-        style = perturbed.marks or style
-        instruct, question = self.question(
-            sample, at + perturbed.wording, duplicate + perturbed.wording
-        )
+        instruct, question = self.question(sample, at, duplicate)
         if self.shows_options:
             question = question_with_options(question, shown, style)
         return {
@@ -141,7 +132,7 @@ class Form:
             "method": self.method,
             "id": str(sample.id),
             "sample": at,
-            "duplicate": perturbed.draw,
+            "duplicate": duplicate,
             "instruct": instruct,
             "question": question,
             "options": shown,

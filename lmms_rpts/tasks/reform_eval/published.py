@@ -252,8 +252,8 @@ def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
 def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
 
-    METEOR is computed as in the published code, but with white space collapsed: there, a line break
-    in any text raises an error, or waits forever.
+    For METEOR, white space is collapsed: a line break in any text would raise an error, or wait
+    forever.
 
     Args:
         results: rows with ``prediction`` and ``references``, a list of strings. Rows without

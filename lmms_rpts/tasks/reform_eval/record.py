@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.runs.record import Asked, Perturbed, Record
+from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.reform_eval.benchmark import (
     History,
@@ -66,14 +66,6 @@ class ReformInstance(Asked):
         """Task and sample: duplicates count as answers to one question."""
         return (self.task, self.sample)
 
-    @property
-    def drawn(self) -> Perturbed:
-        """The draw; each duplicate of a sample has another wording."""
-        number = self.duplicate
-        return self.perturbed or Perturbed.model_construct(
-            sample=self.sample, draw=number, wording=number
-        )
-
     def option(self, index: int | None) -> str | None:
         """The text of an option; None for no index, and beyond the last option."""
         return self.options[index] if index is not None and index < len(self.options) else None
@@ -120,7 +112,7 @@ class ReformAsking(Model):
         names = ("wording", "order", "marks", "in_context", "max_tokens", "seed")
         return cls(
             **{name: getattr(reform, name) for name in names},
-            duplicates=reform.presented,
+            duplicates=reform.duplicates,
             instructions=instructions.source,
             instructions_sha256=instructions.sha256,
             reduction=reform.reduction if method == "likelihood" else None,

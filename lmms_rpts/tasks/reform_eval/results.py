@@ -94,14 +94,8 @@ _OF_SET = {"cider": "CIDEr", "bleu_4": "BLEU-4", METEOR: "METEOR"}
 
 # The metrics of the duplicates of a sample, and of the rounds of a dialogue: heading and meaning.
 DUPLICATES: Mapping[str, tuple[str, str]] = {
-    "instability_norm": ("norm.", "instability divided by its maximum"),
-    "agreement": ("agreement", "mean share of the most frequent answer"),
     "consistent_rate": ("same", "share of samples whose duplicates all choose the same option"),
     "accuracy_all": ("all right", "share of samples whose duplicates all choose the right option"),
-    "majority_accuracy": ("majority", "accuracy of the most frequent answer"),
-    "accuracy_worst_prompt": ("worst", "accuracy of the worst duplicate number"),
-    "accuracy_best_prompt": ("best", "accuracy of the best duplicate number"),
-    "position_p": ("place p", "p-value of a test for position bias"),
 }
 ROUNDS: Mapping[str, tuple[str, str]] = {
     "round_slope": ("slope", "change of the accuracy from round to round"),
@@ -147,7 +141,7 @@ METRICS = by_name(
         for name, head in _OF_SET.items()
     ),
     *(
-        Metric(name, head=head, words=words, listed=False, interval=name in ROUNDS)
+        Metric(name, head=head, words=words, listed=False, interval=False)
         for name, (head, words) in {**DUPLICATES, **ROUNDS}.items()
     ),
 )

@@ -1,4 +1,4 @@
-"""Summary of runs of ReForm-Eval: sets, dimensions, averages, ranks, and effects of wordings.
+"""Summary of runs of ReForm-Eval: sets, dimensions, averages, ranks, duplicates and rounds.
 
 Source of the averages: README of github.com/FudanDISC/ReForm-Eval (df1cfa7), arXiv 2310.02569: a
 dimension's score is the mean over its sets, in percent, with CIDEr x 100 for captions; the average
@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from statistics import fmean
 from types import MappingProxyType
 from typing import Any
@@ -17,30 +17,17 @@ from typing import Any
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, over_rounds
-from lmms_rpts.stats.instability import (
-    BY_SAMPLE,
-    BY_WORDING,
-    Answer,
-    Turn,
-    position_bias,
-    round_statistics,
-    wording_statistics,
-)
-from lmms_rpts.stats.intervals import Estimate
 from lmms_rpts.tasks.grade_types import (
     Counts,
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     Rounds,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,
 )
 from lmms_rpts.tasks.graded import by_field
-from lmms_rpts.tasks.perturbation import asked_as
 from lmms_rpts.tasks.reform_eval.benchmark import (
     DIMENSIONS,
     METHODS,
@@ -49,7 +36,8 @@ from lmms_rpts.tasks.reform_eval.benchmark import (
     data_sets,
     groups,
 )
-from lmms_rpts.tasks.reform_eval.published import raw_scores
+from lmms_rpts.tasks.reform_eval.duplicates import agreement
+from lmms_rpts.tasks.reform_eval.published import multi_round, raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformGrade, ReformInstance, ReformRecord
 from lmms_rpts.tasks.reform_eval.results import (
     DUPLICATES,
@@ -58,14 +46,7 @@ from lmms_rpts.tasks.reform_eval.results import (
     answers_of,
     instability_over,
 )
-from lmms_rpts.tasks.sheets import end_of, metric_column, subject_names
-
-# Number of bootstrap resamples over samples, for each set and model.
-RESAMPLES = 2_000
-
-_WORDING = tuple(
-    name for name in (*BY_SAMPLE, *BY_WORDING) if name not in ("accuracy", "instability")
-)
+from lmms_rpts.tasks.sheets import metric_column, subject_names
 
 
 def _dimension(record: ReformRecord) -> Iterable[str | None]:
@@ -73,77 +54,53 @@ def _dimension(record: ReformRecord) -> Iterable[str | None]:
     return (found.dimension if found else None,)
 
 
-# --- effects of wordings, positions and rounds ---------------------------------------------------
+# --- duplicates and rounds -----------------------------------------------------------------------
 
 
 def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figure], Counts]:
-    """Metrics defined only for a set of samples; a single run has intervals over its samples."""
-    each = [_of_round(records, RESAMPLES if len(rounds) == 1 else 1) for records in rounds]
-    if len(each) == 1:
-        figures = {name: Figure(e.value, None, e.low, e.high, e.n) for name, e in each[0].items()}
-    else:
-        figures = {name: over_rounds([found[name].value for found in each]) for name in each[0]}
+    """Metrics defined only for a set of samples."""
+    each = [_of_round(records) for records in rounds]
+    figures = {name: over_rounds([found[name] for found in each]) for name in each[0]}
     duplicates = len({record.instance.duplicate for records in rounds for record in records})
     return figures, {"duplicates": duplicates}
 
 
-def _of_round(records: Sequence[ReformRecord], resamples: int) -> dict[str, Estimate]:
+def _of_round(records: Sequence[ReformRecord]) -> dict[str, float | None]:
     scored = [each for each in records if each.score is not None]
-    answers = [_worded(each) for each in scored if each.instance.kind != "caption"]
-    asked_again = len({each.wording for each in answers}) > 1
-    found = wording_statistics(answers if asked_again else (), resamples)
-    figures = {name: found[name] for name in _WORDING}
-    figures["instability_strict"] = found["instability"]
-    chosen = [answers_of(str(each.instance.sample), [each]) for each in scored]
-    figures["instability"] = _just(instability_over(chosen) if asked_again else None)
-    bias = position_bias(answers)
-    figures["position_distance"] = _just(bias.distance)
-    figures["position_p"] = _just(bias.p)
-    trend = round_statistics(
-        [
-            Turn(each.instance.id.rpartition("_")[0], each.instance.round, each.score or 0.0)
-            for each in scored
-            if each.instance.round is not None
-        ],
-        resamples,
-    )
-    figures |= {"round_correlation": trend.correlation, "round_slope": trend.slope}
+    answers = [(each.instance.sample, *_said(each)) for each in scored]
+    samples = [answers_of(str(each.instance.sample), [each]) for each in scored]
+    by_round: dict[int, list[float]] = {}
+    for each in scored:
+        if each.instance.round is not None:
+            by_round.setdefault(each.instance.round, []).append(each.score or 0.0)
+    correlation, slope = multi_round(by_round)
     captions = [
         (each.prediction, each.instance.answers)
         for each in scored
         if each.instance.kind == "caption"
     ]
     scores = raw_scores(captions) if captions else {}
-    return figures | {name: _just(scores.get(name)) for name in ("cider", "bleu_4", "rouge_l")}
+    asked_again = len({each.instance.duplicate for each in scored}) > 1
+    found = {
+        **agreement(answers if asked_again and not captions else ()),
+        "instability": instability_over(samples) if asked_again else None,
+        "round_correlation": correlation,
+        "round_slope": slope,
+        **{name: scores.get(name) for name in ("cider", "bleu_4", "rouge_l")},
+    }
+    return {
+        name: None if value is None or math.isnan(value) else value for name, value in found.items()
+    }
 
 
-def _just(value: float | None) -> Estimate:
-    known = value is not None and not math.isnan(value)
-    return Estimate(value if known else None, None, None, int(known))
-
-
-def _worded(record: ReformRecord) -> Answer:
-    instance, grade = record.instance, record.strict
-    if instance.kind != "choice":
-        said = " ".join(record.prediction.casefold().split())
-        return Answer(instance.sample, instance.duplicate, said or None, bool(grade.correct))
-    shown = bool(instance.marks)
-    return Answer(
-        sample=instance.sample,
-        wording=instance.duplicate,
+def _said(record: ReformRecord) -> tuple[str | None, bool]:
+    """The answer by strict rules, and whether it is right."""
+    if record.instance.kind == "choice":
         # Not the index: duplicates may have different wrong options.
-        chosen=instance.option(grade.chosen),
-        correct=bool(grade.correct),
-        position=grade.chosen if shown else None,
-        right_position=instance.right if shown else None,
-        options=len(instance.options),
-    )
-
-
-def _answered(record: ReformRecord) -> Answer:
-    """The answer, for an expanded task with its draw in place of the duplicate."""
-    perturbed, found = record.instance.perturbed, _worded(record)
-    return found if perturbed is None else replace(found, **asked_as(perturbed))
+        said = record.instance.option(record.strict.chosen)
+    else:
+        said = " ".join(record.prediction.casefold().split()) or None
+    return said, bool(record.strict.correct)
 
 
 # --- dimensions ----------------------------------------------------------------------------------
@@ -322,7 +279,7 @@ def _averages(models: Sequence[Figures]) -> Mapping[tuple[str, str], Mapping[str
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    worded = [each for each in models if each.metrics["agreement"].value is not None]
+    worded = [each for each in models if each.metrics["consistent_rate"].value is not None]
     if worded:
         numbers = [str(each.counts["duplicates"]) for each in worded]
         title = "The N duplicates of a sample, by strict rules"
@@ -437,7 +394,6 @@ GRADING = Grading(
         *("instructions", "instructions_sha256", "times_asked", "wording", "order", "marks"),
         *("in_context", "length", "reduction", "seed"),
     ),
-    answered=_answered,
     numbers=dimension_numbers,
     beside=_averages,
     more=_more,
@@ -451,22 +407,6 @@ GRADING = Grading(
         "±": "sample standard deviation over runs",
     },
     sheets=_sheets,
-    lists={
-        "disagreements": Listing(
-            what="answers that the published and the strict rules grade differently",
-            wanted=lambda record: record.published.correct != record.strict.correct,
-            values=(
-                Listed("task", "instance.task", "task"),
-                Listed("id", "instance.id", "sample"),
-                Listed("duplicate", "instance.duplicate"),
-                Listed("reference", "instance.gold_text", "reference"),
-                Listed("answer", "prediction", "answer", end_of),
-                Listed("rule", "strict.rule", "why"),
-                Listed("published", "published.correct", "published"),
-                Listed("strict", "strict.correct", "strict"),
-            ),
-            texts=6,
-        )
-    },
+    flags={"disagreements": lambda record: record.published.correct != record.strict.correct},
     display=DISPLAY,
 )

@@ -68,5 +68,4 @@ BENCHMARK = Benchmark(
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
     documents=f"{_HERE}.data:read_documents",
     images=f"{_HERE}.data:images_folder",
-    perturbation=f"{_HERE}.prompts:PERTURBATION",
 )

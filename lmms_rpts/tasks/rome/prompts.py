@@ -2,16 +2,11 @@
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Mapping
-from dataclasses import replace
 from typing import Any
 
-from lmms_rpts.reasoning.mentions import find_mentions
-from lmms_rpts.runs.record import Perturbed
 from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.perturbation import Listed, Perturbation, Things, in_order, listed_options
 from lmms_rpts.tasks.rome.data import MARKER
 
 Doc = Mapping[str, Any]
@@ -118,47 +113,3 @@ def _split(question: str) -> list[str | int]:
 
 def _ends_in_word(text: str) -> bool:
     return _WORD.match(text[-1]) is not None
-
-
-# --- perturbed questions -------------------------------------------------------------------------
-
-
-def _listed(doc: Doc) -> tuple[Listed | None, str]:
-    """The options of a question, and its label; None if label and reference name different ones."""
-    if doc["evaluator"] != "choices_matching":
-        return None, ""
-    listed, label = listed_options(doc["question"]), json.loads(doc["evaluator_kwargs"])["label"]
-    golds = [label, doc["reference"].strip() or label]
-    return listed if listed and len({*map(listed.places, golds)}) == 1 else None, label
-
-
-def _things(doc: Doc) -> Things:
-    (listed, label), images = _listed(doc), len(doc["img_path"])
-    answers = [doc["reference"], doc["evaluator_kwargs"], *(listed.options if listed else ())]
-    asked, named = MARKER.sub("", doc["question"]), {*map(int, MARKER.findall(doc["question"]))}
-    # Numbers in answers, "the first image", and options that were not read may stand for images.
-    numbers = any(each.clue.index is not None for each in find_mentions(asked))
-    tied = numbers or re.search(r"\d", "".join(answers)) or (label and listed is None)
-    free = 0 if tied or named != {*range(1, images + 1)} else images
-    return replace(listed.things(label) if listed else Things(), images=free)
-
-
-def _perturbed(doc: Doc, perturbed: Perturbed) -> dict[str, Any]:
-    changed: dict[str, Any] = {"question": doc["question"]}
-    listed, label = _listed(doc)
-    if listed and (order := perturbed.order):
-        changed["question"] = listed.reordered(order)
-        changed["evaluator_kwargs"] = json.dumps({"label": listed.renamed(label, order)})
-        changed["reference"] = listed.renamed(doc["reference"], order)
-    if images := perturbed.images:
-        changed["question"] = MARKER.sub(
-            lambda name: name[0].replace(name[1], str(images.index(int(name[1]) - 1) + 1)),
-            changed["question"],
-        )
-        names = [name for name in ("img_path", "images") if name in doc]
-        changed |= {name: in_order(doc[name], images) for name in names}
-    return changed
-
-
-PERTURBATION = Perturbation(_things, _perturbed)
-"""The order of images that the question names, and of options that it lists."""

@@ -16,26 +16,21 @@ from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record, is_none
-from lmms_rpts.stats.instability import Answer
 from lmms_rpts.tasks.aggregation import group_metric_list, metric_list, record_metrics
 from lmms_rpts.tasks.grade_types import (
     Display,
     Figures,
     Grading,
-    Listed,
-    Listing,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
-from lmms_rpts.tasks.perturbation import answer_to
 from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
-from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer
+from lmms_rpts.tasks.rome.matchers import extract_answer
 from lmms_rpts.tasks.rome.strict import whole_answer
-from lmms_rpts.tasks.sheets import end_of
 
 
 def _canonical(value: object) -> str:
@@ -241,15 +236,6 @@ def _prompt(record: RomeRecord, name: str, **fields: str) -> Rebuilt | None:
     return rebuilt_prompt(name, record.instance.language, version, **fields)
 
 
-def _answered(record: RomeRecord) -> Answer:
-    instance, said = record.instance, extract_answer(record.answer)
-    if instance.evaluator != "choices_matching":
-        return answer_to(record, said, record.score == 1)
-    label, letters = json.loads(instance.evaluator_kwargs)["label"], choice_letters(record.answer)
-    said = letters[:1] if len(label) == 1 else "".join(dict.fromkeys(letters))
-    return answer_to(record, said, record.score == 1, instance.question, label)
-
-
 _INSTANCE = ("subtask", "image_type", "image_subtype", "reasoning_type", "question_type")
 
 GRADING = Grading(
@@ -275,25 +261,7 @@ GRADING = Grading(
         "Student's t with partial credit)",
         "±": "sample standard deviation over rounds",
     },
-    answered=_answered,
     sentence=_sentence,
-    lists={
-        "disagreements": Listing(
-            what="answers on which graders disagree",
-            wanted=lambda record: record.disputed_by(record.grades.strict, record.llm),
-            values=(
-                Listed("subtask", "instance.subtask"),
-                Listed("id", "instance.id", "question"),
-                Listed("repeat", "repeat"),
-                Listed("evaluator", "instance.evaluator", "evaluator"),
-                Listed("reference", "instance.reference", "reference"),
-                Listed("answer", "answer", "answer", end_of),
-                Listed("rule", "grades.rule", "rule"),
-                Listed("strict", "grades.strict", "strict"),
-                Listed("llm", "llm", "LLM"),
-            ),
-            texts=5,
-        )
-    },
+    flags={"disagreements": lambda record: record.disputed_by(record.grades.strict, record.llm)},
     display=Display(question=_question, answer=_answer),
 )

@@ -6,20 +6,9 @@ from pathlib import Path
 from typing import ClassVar
 
 from lmms_rpts.base.settings import Place, Table, setting
-from lmms_rpts.judging.request_kinds import RequestKind
 from lmms_rpts.tasks.benchmark import Benchmark
 
 _HERE = "lmms_rpts.tasks.rpts_eval"
-
-RELATION = RequestKind(
-    "relation",
-    512,
-    {"statement": "⟦1⟧", "context": "⟦2⟧", "clues": ["⟦3⟧"], "reasoning": ["⟦4⟧"]},
-    "one of guided, adversarial and independent",
-    Path(__file__).parent / "templates",
-    words=("guided", "adversarial", "independent", "引导", "对抗", "独立"),
-)
-"""How images and texts relate, for ``lmms-rpts rate --relations --judge``."""
 
 
 class RptsSettings(Table):
@@ -32,7 +21,6 @@ class RptsSettings(Table):
 BENCHMARK = Benchmark(
     name="rpts",
     title="RPTS-Eval",
-    licence="cc-by-4.0",  # Haofeng Wang and Yu Zhang
     folder=Path(__file__).parent,
     settings=RptsSettings,
     checks=f"{_HERE}.data:CHECKS",
@@ -44,7 +32,6 @@ BENCHMARK = Benchmark(
     },
     record="lmms_rpts.filters.record:RptsRecord",
     grades=f"{_HERE}.summary:GRADING",
-    request_kinds=(RELATION,),
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),
         "rpts_eval_en": (),
@@ -55,5 +42,4 @@ BENCHMARK = Benchmark(
     },
     documents=f"{_HERE}.data:read_documents",
     images=f"{_HERE}.data:images_folder",
-    perturbation="lmms_rpts.tasks.perturbation:CLUES",
 )

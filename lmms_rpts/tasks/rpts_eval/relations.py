@@ -1,4 +1,4 @@
-"""Labels of relations between images and texts, by people: read from files, put into records."""
+"""Labels of relations between images and texts, by people: read from tables, put into records."""
 
 from __future__ import annotations
 
@@ -6,18 +6,33 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field
 
 from lmms_rpts.base.escaping import shorten
-from lmms_rpts.base.rows import row_files
+from lmms_rpts.base.rows import ReadError, read_objects, row_files
+from lmms_rpts.base.schema import Model
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.filters.documents import Relation
 from lmms_rpts.filters.record import RptsInstance, RptsRecord, cluster_of
-from lmms_rpts.runs.rating_file import RatedItem, Relation, read_rating_file
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
 
-PROPOSAL = "judge's proposal"
-"""The name of the judge as a labeller."""
+_COLUMNS = "docs/rating.md shows the columns."
+
+
+class LabelledRow(Model):
+    """A row of a table of relations; a blank one is not labelled."""
+
+    task: str = ""
+    doc_id: Annotated[int, Field(ge=0, lt=2**63)] | None = None
+    id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
+    relation: Annotated[
+        Relation | None,
+        BeforeValidator(lambda text: text.strip().lower() if isinstance(text, str) else text),
+    ] = None
+    rater: str = ""
 
 
 @dataclass(frozen=True)
@@ -25,23 +40,21 @@ class RelationLabels:
     """The labels of files, by document and labeller.
 
     Attributes:
-        place: the first file or folder.
-        labels: by task and id or number of a document: each labeller's label, and the one before
-            the judge's proposal was shown. The proposal itself is only such a first label.
+        place: the file or folder.
+        labels: each labeller's label, by task and id or number of a document.
     """
 
     place: Path
-    labels: Mapping[tuple[str, str | int], Mapping[str, tuple[Relation | None, Relation]]]
-
-    def of(self, instance: RptsInstance, first: bool = False) -> dict[str, Relation]:
-        """The labels of a document, or the first ones, by labeller; translations share them."""
-        keys = (instance.cluster, ("", instance.id), instance.key, ("", instance.key[1]))
-        pairs = [pair for key in keys for pair in self.labels.get(key, {}).items()]
-        return {name: label for name, both in pairs if (label := both[first])}
+    labels: Mapping[tuple[str, str | int], Mapping[str, Relation]]
 
     def relation(self, instance: RptsInstance) -> Relation | None:
-        """The label of most labellers; None without labels, or if several have most votes."""
-        votes = Counter(self.of(instance).values()).most_common(2)
+        """The label of most labellers; None without labels, or if several have most votes.
+
+        Translations share their labels.
+        """
+        keys = (instance.cluster, ("", instance.id), instance.key, ("", instance.key[1]))
+        named = dict(pair for key in keys for pair in self.labels.get(key, {}).items())
+        votes = Counter(named.values()).most_common(2)
         divided = len(votes) == 2 and votes[0][1] == votes[1][1]
         return votes[0][0] if votes and not divided else None
 
@@ -53,45 +66,42 @@ class RelationLabels:
         return record.model_copy(update={"instance": instance})
 
 
-def read_relations(*places: Path) -> RelationLabels:
-    """Read the labels of files, or of all files in folders; other ratings there are ignored.
+def read_relations(place: Path) -> RelationLabels:
+    """Read the labels of a table, or of all tables in a folder.
 
-    ``rating_file.read_rating_file`` describes the files. A row with an ``id`` is for all documents
-    of this id in the task and its translations; one with only a ``doc_id`` for this document.
+    The columns are ``relation`` and ``id`` or ``doc_id``; optional: ``task``, ``rater``. A row with
+    an ``id`` is for all documents of this id in the task and its translations; one with only a
+    ``doc_id`` for this document.
 
     Raises:
         RunError: with the file, the line and the problem; also if there is no label, or if one
             person gave a document two.
     """
-    labels: dict[Any, dict[str, tuple[Relation | None, Relation]]] = {}
-    for path in (file for place in places for file in row_files(place)):
-        for each in read_rating_file(path):
-            if each.what != "relation":
-                continue
-            row = each.source
-            if not row.id and row.doc_id is None:
-                raise RunError(f"{each.where}: doc_id and id are missing: one of them is needed")
-            key = cluster_of(row.task, row.id) if row.id else (row.task, row.doc_id)
-            of_document, first = labels.setdefault(key, {}), None
-            if isinstance(row, RatedItem):
-                first = row.first
-                if row.proposal:
-                    of_document[PROPOSAL] = None, row.proposal
-            if each.answer is None:
-                continue
-            name = each.rater or path.name
-            label, _ = of_document.setdefault(name, (each.answer, first or each.answer))
-            if label != each.answer:
-                raise RunError(
-                    f"{each.where}: {shorten(name)!r} labelled this document {each.answer} here, "
-                    f"but {label} before"
-                )
-    if not any(label for found in labels.values() for label, _ in found.values()):
-        raise RunError(
-            f"{', '.join(map(str, places))}: no relation is labelled. Label some with the page of "
-            "lmms-rpts rate --relations"
-        )
-    return RelationLabels(places[0], labels)
+    labels: dict[Any, dict[str, Relation]] = {}
+    try:
+        rows = [
+            (path, row, row.parse(LabelledRow, _COLUMNS))
+            for path in row_files(place)
+            for row in read_objects(path)
+        ]
+    except ReadError as error:
+        raise RunError(str(error)) from None
+    for path, row, found in rows:
+        if not found.id and found.doc_id is None:
+            raise RunError(f"{row.where}: doc_id and id are missing: one of them is needed")
+        if found.relation is None:
+            continue
+        key = cluster_of(found.task, found.id) if found.id else (found.task, found.doc_id)
+        name = found.rater or path.name
+        label = labels.setdefault(key, {}).setdefault(name, found.relation)
+        if label != found.relation:
+            raise RunError(
+                f"{row.where}: {shorten(name)!r} labelled this document {found.relation} here, "
+                f"but {label} before"
+            )
+    if not labels:
+        raise RunError(f"{place}: no relation is labelled. {_COLUMNS}")
+    return RelationLabels(place, labels)
 
 
 def label_runs(runs: Sequence[RunOf[RptsRecord]]) -> list[RunOf[RptsRecord]]:

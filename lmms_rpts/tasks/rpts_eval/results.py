@@ -6,10 +6,8 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from lmms_rpts.filters.documents import STANCES
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.runs.record import perturbed_of
 from lmms_rpts.tasks.aggregation import (
     Value,
     document_metrics,
@@ -41,16 +39,13 @@ def process_results(doc: Mapping[str, Any], results: Sequence[str]) -> dict[str,
 
 
 def _identity(doc: Mapping[str, Any]) -> str | None:
-    """The key that a document shares with its translations and draws: id, images and answer.
+    """The key that a document shares with its translations: id, images and answer.
 
     None without an id or images: then translations can't be recognized.
     """
     try:
         if doc.get("id") is None or not doc.get("visual_clue"):
             return None
-        answer, drawn = doc.get("answer"), perturbed_of(doc) or {}
-        if drawn.get("negated"):
-            answer = STANCES[answer == STANCES[0]]
-        return json.dumps([doc["id"], sorted(doc["visual_clue"]), answer], default=str)
+        return json.dumps([doc["id"], sorted(doc["visual_clue"]), doc.get("answer")], default=str)
     except Exception:  # a foreign document may contain anything
         return None

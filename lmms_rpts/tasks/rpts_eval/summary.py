@@ -9,13 +9,10 @@ from statistics import fmean
 from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import CUT, undecided_note
-from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.stats.instability import Answer as StableAnswer
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field
-from lmms_rpts.tasks.perturbation import answer_to, listed_options
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
@@ -78,15 +75,6 @@ def notes(run: AnyRun) -> Iterator[str]:
         )
 
 
-def _answered(record: RptsRecord) -> StableAnswer:
-    instance, said = record.instance, record.answer.value
-    # Options are at the end of the context of own data, and of the statement of CMMaTH.
-    places = instance.context, instance.statement
-    asked = next((each for each in places if listed_options(each, sure=False)), "")
-    said = None if said == UNDETERMINED else said
-    return answer_to(record, said, bool(record.answer.correct), asked, instance.answer)
-
-
 GRADING = Grading(
     title="RPTS",
     metrics=METRICS,
@@ -112,7 +100,6 @@ GRADING = Grading(
         ),
         answer=lambda record: ShownAnswer(final=record.answer.value),
     ),
-    answered=_answered,
     explained={
         "tokens": "per response",
         "[ ]": "95% interval over documents, for a single round",
