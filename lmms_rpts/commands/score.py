@@ -336,7 +336,7 @@ def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
         except (OSError, CacheError) as error:
             fail(f"Cannot take the replies in {path}: {error}")
         every += counts
-        shown = [f"{number:,} {visible(outcome)}" for outcome, number in counts.most_common(4)]
+        shown = [f"{number:,} {outcome}" for outcome, number in counts.most_common(4)]
         typer.echo(f"{path}: {'; '.join(shown) or 'empty'}")
     if files and not every["replies"] + every["known"]:
         fail("There is no reply in these files: write the requests again with --requests")
