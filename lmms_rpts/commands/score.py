@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -324,7 +323,6 @@ def _round(
 
 def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
     """Store the replies in files of results, and show what the files hold."""
-    from lmms_rpts.base.escaping import visible
     from lmms_rpts.judging.cache import AnswerCache, CacheError
     from lmms_rpts.judging.request_files import take_result
 
