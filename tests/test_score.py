@@ -343,7 +343,6 @@ def invoke(*arguments: object) -> Result:
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
     (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
     (("{careful}", "--report", "{careful}/r.html"), "Cannot write to"),
-    (("{careful}", "--report", "."), "contains other files"),
     (("{careful}", "--output", "{careful}"), "contains the responses themselves"),
     ((), "SAMPLES"),
 )
