@@ -97,8 +97,6 @@ def plan(
     notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them."""
-    from lmms_rpts.host.own_tasks import examine_folder
-
     judge = Stage(
         "judge",
         "asking the judge",
@@ -111,6 +109,8 @@ def plan(
         ),
     )
     if folder is not None:
+        from lmms_rpts.host.own_tasks import examine_folder  # it needs lmms-eval
+
         own = partial(examine_folder, folder)
         return [Stage("own tasks", "checking tasks, data and images", own), judge]
     return [
