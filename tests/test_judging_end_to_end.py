@@ -120,7 +120,8 @@ def test_a_budget_stops_the_calls_and_a_higher_one_goes_on(
     poor = replay(tmp_path / "poor", gold, env | {"LMMS_RPTS_MAX_JUDGE_TOKENS": str(budget)})
     assert 0 < 15 * (server.calls - before) <= budget
     rich = replay(tmp_path / "rich", gold, env)
-    assert server.calls - before == first.calls, "an answer was paid for twice, or lost"
+    asked = [json.dumps(body, sort_keys=True) for body in server.requests[before:]]
+    assert len(asked) == len({*asked}), "an answer was paid for twice"
     assert f"budget of {budget:,} judge tokens" in poor.output
     records = poor.records("rpts_eval_zh").values()
     assert any("budget" in record["reason"] for record in records if record["reason"])
