@@ -28,12 +28,12 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 LONG = [
     "report/journeys", "judging/hf_backend", "readme", "report/evidence", "end_to_end",
     "report/rating_page", "host/hf_multimodal", "hostile_texts", "fork_server",
-    "reform_end_to_end", "any_task_end_to_end", "score", "report/plots", "judging_end_to_end",
+    "reform_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "tasks/reform_captions",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
-    "cmmath_end_to_end", "loggers", "judging/throttling", "host/any_task_faults",
-    "host/any_task_refusals", "report/writing", "architecture", "judging/openai_backend",
-    "outside_benchmark", "status", "two_nodes", "site", "values", "score_requests",
+    "cmmath_end_to_end", "loggers", "judging/throttling",
+    "report/writing", "architecture", "judging/openai_backend",
+    "two_nodes", "site", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()

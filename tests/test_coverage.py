@@ -29,11 +29,10 @@ def rows_of(page: str) -> Iterator[list[str]]:
 
 
 def known_tasks() -> set[str]:
-    """Tasks and groups: those of files, and built ones."""
+    """Tasks and groups."""
     found = set()
     for each in benchmarks().values():
-        found |= {*each.built_tasks()}
-        for file in each.folder.glob("*.yaml"):
+        for file in each.folder.rglob("*.yaml"):
             named = re.search(r"^(?:task|group): (\w+)$", file.read_text("utf-8"), re.MULTILINE)
             found |= {named[1]} if named else set()
     return found

@@ -8,7 +8,6 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from tests.support.tables import table
 
 
 def test_a_folder_without_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -29,11 +28,3 @@ def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
     assert done.exit_code == 1
     assert "texts_en.json could not be downloaded" in done.output
     assert "Set RPTS_PATH to a folder with" in " ".join(done.output.split())
-
-
-@table("task", "rome", "rome_geo", "cmmath", "cmmath_rpts", "reform_a_okvqa")
-def test_tasks_whose_steps_no_judge_scores(task: str) -> None:
-    done = CliRunner().invoke(app, ["estimate", task])
-    assert done.exit_code == 1
-    assert f"There is no estimate for {task}" in done.output
-    assert "LMMS_RPTS_MAX_JUDGE_TOKENS" in done.output

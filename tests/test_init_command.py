@@ -5,19 +5,19 @@ from __future__ import annotations
 import base64
 import io
 import json
+import re
 import shlex
 from pathlib import Path
 from typing import Any
 
 import pyarrow
 import pytest
-import yaml
 from PIL import Image
 from pyarrow import parquet
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.own.data import FORMS, Source, load
+from lmms_rpts.tasks.own.data import FORMS, OwnData, load
 from tests.support.tables import table
 
 LONG = "x" * 100_000
@@ -52,7 +52,7 @@ def instances(folder: str) -> list[dict[str, Any]]:
 
 
 def form_of(folder: str, task: str) -> str:
-    said: str = yaml.safe_load(Path(folder, f"{task}.yaml").read_text())["rpts"]["answer"]
+    (said,) = re.findall(r"^        answer: (\w+)", Path(folder, f"{task}.yaml").read_text(), re.M)
     return said
 
 
@@ -63,13 +63,13 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
     code, said = init("shop", "--answer", form, "--language", language, "-o", str(folder))
     assert code == 0, said
     assert sorted(each.name for each in folder.iterdir()) == [
-        *("README.md", "data.jsonl", "images", "responses.jsonl", "shop.yaml")
+        *("README.md", "data.jsonl", "images", "responses.jsonl", "shop.yaml", "utils.py")
     ]
-    documents = load(Source(folder / "data.jsonl", folder / "images", form, language))
+    documents = load(OwnData(folder / "data.jsonl", folder / "images", form, language))
     assert len(documents) == 2
     assert all(each.reasoning and each.visual_clue for each in documents)
     assert form_of(str(folder), "shop") == form
-    assert len((folder / "README.md").read_text().splitlines()) <= 11
+    assert len((folder / "README.md").read_text().splitlines()) <= 12
     assert "lmms-eval --model replay" in said
     assert f"--include_path {shlex.quote(str(folder))} --tasks shop" in said
 
@@ -84,8 +84,7 @@ def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) 
     (LONG, "use at most 64 English letters"),
     ("rpts_mine", "names that begin with rpts belong to RPTS-Eval"),
     ("romeo", "names that begin with rome"),
-    ("my_rpts", "this suffix is reserved for tasks that RPTS wraps"),
-    ("my_rpts_steps", "this suffix is reserved for tasks that RPTS wraps"),
+    ("my_rpts", "this suffix is reserved for scored responses"),
 )
 def test_names_that_would_be_others(name: str, said: str) -> None:
     code, found = init(name)
@@ -99,7 +98,7 @@ def test_nothing_is_written_over() -> None:
     before = Path("shop/data.jsonl").stat().st_mtime_ns
     code, said = init("shop")
     assert code == 1
-    assert "shop already has shop.yaml, data.jsonl" in said
+    assert "shop already has shop.yaml, utils.py, data.jsonl" in said
     assert Path("shop/data.jsonl").stat().st_mtime_ns == before
 
 

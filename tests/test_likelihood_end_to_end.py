@@ -28,7 +28,7 @@ metric_list:
   - {metric: by_mean, aggregation: mean, higher_is_better: true}
 """
 CODE = """\
-import json
+from ast import literal_eval
 from pathlib import Path
 
 from PIL import Image
@@ -39,20 +39,19 @@ def images(doc):
 
 
 def process_results(doc, results):
-    losses = [loss for loss, _ in results]
-    totals = [loss.total for loss in losses]
+    losses, _, totals, tokens = zip(*map(literal_eval, results))
     return {
         "by_sum": totals.index(max(totals)) == doc["answer"],
         "by_mean": losses.index(min(losses)) == doc["answer"],
         "totals": [round(each, 5) for each in totals],
-        "tokens": [each.tokens for each in losses],
+        "tokens": tokens,
     }
 """
 
 
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The task, with a name of ours, so that its model is checked."""
+    """The folder of the task."""
     made = tmp_path_factory.mktemp("choice")
     Image.new("RGB", (30, 40), "red").save(made / "red.png")
     Image.new("RGB", (60, 20), "blue").save(made / "blue.png")
@@ -81,30 +80,18 @@ def outcomes(done: Run) -> dict[int, Any]:
 def test_options_are_scored_with_their_images(
     tmp_path: Path, folder: Path, tiny_llava: str
 ) -> None:
-    """Batches, several processes and cached responses give the same sums."""
+    """Batches and several processes give the same sums."""
     model = ("--model", "hf_multimodal", "--model_args", tiny_llava)
-    cache = ("--use_cache", str(tmp_path / "cache"))
-    first = choose(tmp_path / "1", folder, *model, *cache)
+    first = choose(tmp_path / "1", folder, *model)
     found = outcomes(first)
     assert set(found) == set(range(5))
     for each in found.values():
-        assert each["tokens"] == [len(f" {option}".encode()) for option in OPTIONS]
+        assert list(each["tokens"]) == [len(f" {option}".encode()) for option in OPTIONS]
         assert each["by_sum"] is True  # longer options have lower sums with a random model
     assert len({tuple(each["totals"]) for each in found.values()}) == 5
     assert first.results["rome_choice"]["by_sum,none"] == 1
-    again = choose(tmp_path / "2", folder, *model, *cache)
-    assert "Model Responding" not in again.output
-    assert outcomes(again) == found
     two = outcomes(choose(tmp_path / "3", folder, *model, "--batch_size", "4", processes=2))
     assert set(two) == set(found)
     for at, each in two.items():
         assert each["totals"] == pytest.approx(found[at]["totals"], abs=1e-4)
         assert each["tokens"] == found[at]["tokens"]
-
-
-def test_a_model_with_one_number_for_all_options_is_refused(tmp_path: Path, folder: Path) -> None:
-    done = choose(tmp_path, folder, "--model", "dummy")
-    said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith("rome_choice: the model Dummy cannot score answer options by likelihood")
-    assert "it returns one number for all options of the first 3 documents" in said
-    assert "Use --model hf_multimodal" in said

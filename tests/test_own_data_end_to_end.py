@@ -13,7 +13,6 @@ import pytest
 from PIL import Image
 
 from tests.support.lmms import TASKS_DIR, Run, run, run_lmms_eval
-from tests.support.tables import table
 
 ROOT = TASKS_DIR.parents[1]
 PAGE = (ROOT / "docs" / "your-own-data.md").read_text(encoding="utf-8")
@@ -80,7 +79,6 @@ def test_faults_come_before_the_model(example: Path, tmp_path: Path) -> None:
     checked = run([RPTS, "doctor", "--include_path", str(folder)], env=OFFLINE)
     assert checked.returncode == 1
     assert "line 4: answer cannot be graded as a choice" in checked.stdout
-    assert re.search(r"^ok +own_counts +2 instances, answers: function", checked.stdout, re.M)
 
 
 def block(kind: str) -> str:
@@ -144,17 +142,8 @@ def test_a_run_is_judged_later(tmp_path: Path) -> None:
     assert all(0 <= row["rpts"] <= 1 for row in rows)
 
 
-@table("name", *re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE))
-def test_the_page_names_what_there_is(name: str) -> None:
-    from lmms_rpts.tasks.own.config import Keys
-    from lmms_rpts.tasks.own.data import FIELDS, FORMS
-
-    assert name in {*FIELDS, *Keys.model_fields, *FORMS}
-
-
 def test_the_page_names_all() -> None:
-    from lmms_rpts.tasks.own.config import Keys
     from lmms_rpts.tasks.own.data import FIELDS, FORMS
 
-    known: set[Any] = {*FIELDS, *Keys.model_fields, *FORMS}
-    assert not [name for name in known if f"`{name}`" not in PAGE]
+    known: set[Any] = {*FIELDS, *FORMS} - {"statement"}  # another name of question
+    assert known == {*re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)}

@@ -62,7 +62,7 @@ def test_doctor_reports_an_unusable_judge_once_and_still_checks_the_data(own: Pa
 @table(
     "tasks, include_path, advice",
     (["rpts_eval_en"], None, "use --images FOLDER, or set RPTS_PATH"),
-    (["cmmath_rpts"], None, "use --images FOLDER, or set CMMATH_PATH"),
+    (["cmmath"], None, "use --images FOLDER, or set CMMATH_PATH"),
     (
         ["mine"],
         None,
@@ -96,4 +96,4 @@ def test_init_explains_functions(tmp_path: Path) -> None:
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 1
     assert "use --answer text here" in done.output
-    assert '"answer: !function grading.grade"' in done.output
+    assert '"grade: !function grading.grade"' in done.output

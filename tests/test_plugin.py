@@ -5,17 +5,14 @@ from __future__ import annotations
 import re
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 from lmms_rpts.filters.documents import AlignedDocuments
-from lmms_rpts.host import result_hooks
-from lmms_rpts.host.any_task import AnyTransformFilter
-from lmms_rpts.host.result_hooks import create_response_cache
 from tests.support.instances import write_folder
-from tests.support.lmms import run, run_lmms_eval
+from tests.support.lmms import TASKS_DIR, Run, run, run_lmms_eval
+from tests.support.reform import write_reform
 from tests.support.tables import table
 
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
@@ -28,6 +25,35 @@ def test_the_command_line_lists_our_tasks(tmp_path: Path) -> None:
     command = [str(Path(sys.executable).with_name("lmms-eval")), "--tasks", "list"]
     names = re.findall(r"^ +- (\S+)$", run(command, cwd=tmp_path).stdout, re.MULTILINE)
     assert {*names} >= OURS | {"mme"}
+
+
+def test_lmms_evals_own_list_of_tasks_shows_the_files(tmp_path: Path) -> None:
+    """``lmms-eval tasks`` does not load the plugin; the files of ReForm-Eval are plain YAML."""
+    folder = TASKS_DIR / "reform_eval" / "yaml"
+    program = str(Path(sys.executable).with_name("lmms-eval"))
+    done = run([program, "tasks", "list", "--include-path", str(folder)], cwd=tmp_path)
+    assert {"reform_vsr", "reform_gqa_likelihood", "reform_eval"} <= set(done.stdout.split())
+
+
+TASK_FILES = f"""
+import lmms_eval.models
+from lmms_eval.tasks import TaskManager
+manager = TaskManager("ERROR", include_path="own")
+found = manager.match_tasks(["reform_vsr*", "rome_g*"])
+assert found == {["reform_vsr", "reform_vsr_likelihood", "rome_geo"]!r}, found
+mine = manager.load_task_or_group(["mine"])["mine"]
+assert mine.config.generation_kwargs["temperature"] == 0.7
+assert mine.config.task == "mine" and len(mine.task_docs) > 0
+"""
+
+
+def test_patterns_and_files_that_include_ours(tmp_path: Path) -> None:
+    (tmp_path / "own").mkdir()
+    included = TASKS_DIR / "reform_eval" / "yaml" / "reform_gqa.yaml"
+    (tmp_path / "own" / "mine.yaml").write_text(
+        f"include: {included}\ntask: mine\ngeneration_kwargs: {{temperature: 0.7, until: []}}\n"
+    )
+    python(TASK_FILES, env={"REFORM_PATH": str(write_reform(tmp_path / "data"))}, cwd=tmp_path)
 
 
 def python(code: str, **how: Any) -> str:
@@ -47,11 +73,6 @@ assert not any("rpts" in name for name in bare.all_tasks)
 import lmms_eval.models
 assert "replay" in lmms_eval.models.list_available_models()
 """
-VERIFIERS = """
-import lmms_rpts.tasks.cmmath.verifier  # which imports lmms-eval's, which starts the plugin
-from lmms_eval.verifiers import VERIFIER_REGISTRY
-assert {"rome", "cmmath", "exact_match"} <= set(VERIFIER_REGISTRY), sorted(VERIFIER_REGISTRY)
-"""
 FAULT = """
 import sys
 sys.modules["lmms_rpts.filters"] = None  # as if it could not be imported
@@ -70,11 +91,40 @@ assert instance.filtered_resps == {"f": ["x"]}
     "code, warned",
     (f"import lmms_rpts, lmms_eval.tasks\n{REGISTERS}", False),
     (f"import lmms_eval.tasks, lmms_eval.models\nimport lmms_rpts\n{REGISTERS}", False),
-    (VERIFIERS, False),
     (FAULT, True),
 )
 def test_the_plugin_joins_in_any_order_of_imports(code: str, warned: bool) -> None:
     assert ("lmms_rpts cannot extend lmms_eval.filters" in python(code, importing=True)) == warned
+
+
+WRAPS = """
+import importlib, inspect, sys
+import lmms_rpts.plugin as plugin
+names = ("__main__", "evaluator", "evaluator_utils", "tasks", "models", "filters", "loggers")
+more = ("utils", "api.instance", "api.task", "api.filter", "caching.response_cache", "verifiers")
+for name in (*names, *more, "loggers.wandb_logger", "models.model_utils.usage_metrics"):
+    importlib.import_module(f"lmms_eval.{name}")
+lmms_eval = [module for name, module in sys.modules.items() if name.startswith("lmms_eval")]
+values = [each for module in lmms_eval for each in vars(module).values()]
+places = [*lmms_eval, *filter(inspect.isclass, values)]
+ours = {
+    f"{value.__module__}.{value.__qualname__}"
+    for place in places
+    for value in list(vars(place).values())
+    if callable(value)
+    and (hasattr(value, plugin.MARK) or getattr(value, "__globals__", None) is vars(plugin))
+}
+print(*sorted(ours), sep="\\n")
+"""
+
+
+def test_three_functions_of_lmms_eval_are_ours() -> None:
+    assert python(WRAPS, importing=True).split()[-4:] == [
+        "lmms_eval.api.task.ConfigurableTask.__init__",
+        "lmms_eval.evaluator.simple_evaluate",
+        "lmms_eval.tasks.TaskManager.initialize_tasks",
+        "fine",
+    ]
 
 
 def test_importing_is_cheap() -> None:
@@ -104,14 +154,10 @@ print(found["results"]["rpts_eval_en"]["accuracy,none"])
     assert said.endswith("1.0\nfine\n")
 
 
-def test_mixed_with_a_built_in_kind_of_task(tmp_path: Path) -> None:
-    """Another task in the run, with more documents and lmms-eval's own filters, is unaffected."""
-    write_folder(tmp_path / "data", count=3)
-    (tmp_path / "plain.yaml").write_text(
-        f"""
+PLAIN = """\
 task: plain
 dataset_path: json
-dataset_kwargs: {{data_files: {{test: {tmp_path}/data/texts_en.json}}}}
+dataset_kwargs: {{data_files: {{test: {folder}/texts_en.json}}}}
 test_split: test
 output_type: generate_until
 doc_to_text: "{{{{statement}}}}"
@@ -119,47 +165,36 @@ doc_to_target: answer
 filter_list: [{{name: first, filter: [{{function: take_first}}]}}]
 metric_list: [{{metric: exact_match, aggregation: mean, higher_is_better: true}}]
 """
-    )
+
+
+def test_another_task_of_the_run_is_unaffected(tmp_path: Path) -> None:
+    """Its results and samples are those of lmms-eval without any wrap of ours."""
+    write_folder(tmp_path / "data", count=3)
+    (tmp_path / "plain.yaml").write_text(PLAIN.format(folder=tmp_path / "data"))
     lines = [f'{{"task": "plain", "doc_id": {k}, "response": "agree"}}' for k in range(3)]
     samples = tmp_path / "both.jsonl"
     samples.write_text(CAREFUL.read_text(encoding="utf-8") + "\n".join(lines), encoding="utf-8")
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "replay", "--model_args", f"samples={samples}"),
-        *("--tasks", "plain,rpts_demo", "--include_path", str(tmp_path), "--offset", "1"),
-    )
-    assert done.results["plain"]["exact_match,first"] == 1
-    assert set(done.samples("plain")) == {1, 2}
-    assert set(done.records("rpts_demo")) == set(range(1, 14))
-    for doc_id, record in done.records("rpts_demo").items():
+    arguments = ("--model", "replay", "--model_args", f"samples={samples}", "--offset", "1")
+    where = ("--include_path", str(tmp_path))
+    mixed = run_lmms_eval(tmp_path / "1", *arguments, "--tasks", "plain,rpts_demo", *where)
+    without = f"""
+import sys
+import lmms_rpts.plugin as plugin
+plugin._WRAPS = ()
+from lmms_eval.__main__ import cli_evaluate
+sys.argv = ["lmms-eval", *{[*arguments, "--tasks", "plain", *where]!r}]
+sys.argv += ["--log_samples", "--output_path", {str(tmp_path / "2")!r}]
+cli_evaluate()
+"""
+    alone = Run(python(without, importing=True), 0, tmp_path / "2")
+    assert mixed.results["plain"] == alone.results["plain"]
+    assert mixed.results["plain"]["exact_match,first"] == 1
+    assert mixed.samples("plain") == alone.samples("plain")
+    assert set(mixed.samples("plain")) == {1, 2}
+    assert set(mixed.records("rpts_demo")) == set(range(1, 14))
+    for doc_id, record in mixed.records("rpts_demo").items():
         assert record["instance"]["id"] == doc_id
         assert record["settings"]["comparable"] is False
-
-
-@table(
-    "files, said",
-    ((), "It has no task files: the task runs"),
-    (("own.yaml",), "Its task files run instead"),
-)
-def test_a_folder_with_the_name_of_a_task(
-    tmp_path: Path, files: tuple[str, ...], said: str
-) -> None:
-    """lmms-eval takes ``--tasks NAME`` for the folder ``./NAME`` if there is one."""
-    folder = tmp_path / "rpts_demo"
-    folder.mkdir()
-    for name in files:
-        key = "task" if name == "own.yaml" else "name"
-        (folder / name).write_text(f"{key}: own\ndataset_path: /no/such/data\n")
-    done = run(
-        [
-            *(sys.executable, "-m", "lmms_eval", "--tasks", "rpts_demo", "--output_path", "out"),
-            *("--model", "replay", "--model_args", f"samples={CAREFUL}", "--limit", "1"),
-        ],
-        cwd=tmp_path,
-    )
-    assert f"The folder {folder} hides the task 'rpts_demo' from lmms-eval. {said}" in done.stdout
-    found = bool(list(tmp_path.rglob("*_results.json")))
-    assert found is ("own.yaml" not in files), done.stdout
 
 
 @table(
@@ -200,40 +235,6 @@ def test_predictions_alone_are_not_judged(tmp_path: Path) -> None:
     assert all(record["chain"] for record in records)
 
 
-SAVES = """
-import resource, signal, sys
-import lmms_rpts
-from lmms_eval.loggers.evaluation_tracker import EvaluationTracker
-
-signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file that grows too large is an OSError
-resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.getrlimit(resource.RLIMIT_FSIZE)[1]))
-tracker = EvaluationTracker(output_path=sys.argv[1])
-tracker.general_config_tracker.model_name_sanitized = "model"
-for task, count in {"small": 3, "large": 30}.items():
-    samples = [
-        {"doc": {}, "doc_hash": "x", "arguments": ["?"], "target": 1}
-        | {"resps": [["A\u2028" * 2_000]], "filtered_resps": ["A"]}
-        for _ in range(count)
-    ]
-    results = {"config": "x" * 5_000 * count}
-    tracker.save_results_aggregated(results, {task: samples}, f"1_{task}")
-    tracker.save_results_samples(task_name=task, samples=samples)
-"""
-
-
-def test_a_full_disk_leaves_no_truncated_results_or_samples(tmp_path: Path) -> None:
-    """Both files of the large task would exceed the limit on the size of a file."""
-    done = run([sys.executable, "-c", SAVES, str(tmp_path)])
-    assert {each.name for each in (tmp_path / "model").iterdir()} == {
-        "1_small_results.json",
-        "1_small_samples_small.jsonl",
-        "1_large_results.json.incomplete",
-        "1_large_samples_large.jsonl.incomplete",
-    }, done.stdout
-    for name in ("1_large_results.json", "1_large_samples_large.jsonl"):
-        assert f"{tmp_path}/model/{name} could not be written completely" in done.stdout
-
-
 class Rows(list[dict[str, Any]]):
     """Documents that count how often they are read."""
 
@@ -261,44 +262,3 @@ def test_media_are_never_decoded() -> None:
     rows = Dataset.from_dict({"id": [0], "images": [["/no/such/file.png"]], "icon": ["/none.png"]})
     rows = rows.cast_column("images", Sequence(Image())).cast_column("icon", Image())
     assert AlignedDocuments(rows, [0])[0] == {"id": 0}
-
-
-def test_filter_ensembles_of_other_tasks_are_unchanged() -> None:
-    import lmms_eval.tasks  # noqa: F401 - the plugin joins when it is imported
-    from lmms_eval.api.filter import Filter, FilterEnsemble
-
-    class Spy(Filter):  # type: ignore[misc]
-        docs: Any = None
-
-        def apply(self, resps: Any, docs: Any) -> Any:
-            self.docs = docs
-            return resps
-
-    spy, docs = Spy(), object()
-    instance = SimpleNamespace(resps=["x"], filtered_resps={}, doc_id=4, metadata={})
-    FilterEnsemble("f", [spy]).apply([instance], docs)
-    assert spy.docs is docs
-    assert instance.filtered_resps == {"f": ["x"]}
-
-
-WRAPPED = SimpleNamespace(_filters=[SimpleNamespace(filters=[AnyTransformFilter(judge="none")])])
-"""A task with one of our filters."""
-
-
-@table(
-    "tasks, ours",
-    ({"rpts_demo": 1}, True),
-    ({"rome_geo": 1}, True),
-    ({"rome": {"rome_geo": 1}}, True),
-    ({"mme": 1, "chrome_rpts": 1}, False),
-    ({"mme_rpts": WRAPPED}, True),
-)
-def test_responses_of_killed_runs_are_found_for_our_tasks(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tasks: dict[str, Any], ours: bool
-) -> None:
-    found: list[Path] = []
-    monkeypatch.setattr(result_hooks, "add_killed_runs", found.append)
-    cache = SimpleNamespace()
-    made = create_response_cache(lambda root, **how: cache, str(tmp_path), task_dict=tasks)
-    assert made is cache
-    assert found == ([tmp_path] if ours else [])

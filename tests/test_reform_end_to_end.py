@@ -189,13 +189,3 @@ def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None
     again = ask(tmp_path / "2", data, *model, *cache)
     assert "Model Responding" not in again.output
     assert again.records(ONLINE) == records
-
-
-def test_a_model_without_rounds_is_refused(tmp_path: Path) -> None:
-    data = write_reform(tmp_path / "data", 2)
-    (tmp_path / "none.jsonl").write_text("", encoding="utf-8")
-    model = ("--model", "replay", "--model_args", f"samples={tmp_path / 'none.jsonl'}")
-    done = ask(tmp_path, data, *model)
-    said = done.output.partition("Error during evaluation: ")[2].partition("\n")[0]
-    assert said.startswith(f"{ONLINE}: the model Replay cannot answer in several rounds: ")
-    assert "Use --model hf_multimodal" in said

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
-import shlex
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -15,6 +13,7 @@ import pytest
 from lmms_rpts.analysis.rescoring import plan_any_run, plan_score
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.runs.responses import ResponsesError
+from tests.support import cmmath, rome
 from tests.support.foreign_task import (
     OWN_FILTERS,
     ForeignTask,
@@ -27,7 +26,8 @@ from tests.support.foreign_task import (
     write_foreign_task,
 )
 from tests.support.judge_server import JudgeServer
-from tests.support.lmms import Run, run
+from tests.support.lmms import Run, run, run_lmms_eval
+from tests.support.reform import write_reform
 from tests.support.tables import table
 
 pytestmark = pytest.mark.slow
@@ -65,25 +65,27 @@ def graded(
 
 
 @table("visuals", "doc_to_visual: !function utils.doc_to_visual\n", ON_MESSAGES)
-def test_the_records_are_those_of_a_run_in_the_harness(tmp_path: Path, visuals: str) -> None:
+def test_responses_are_scored_with_the_tasks_questions_and_images(
+    tmp_path: Path, visuals: str
+) -> None:
     task = write_foreign_task(tmp_path, visuals=visuals)
     judge = SeeingJudge()
     with judge.server() as server:
-        env = settings(server)
         texts = [f"<think>hm</think>{response_to(doc)}" for doc in task.documents]
-        harness = replay(tmp_path / "harness", task, env, texts=texts)
-        plain = replay(tmp_path / "plain", task, env, name="colours", texts=texts)
+        plain = replay(tmp_path / "plain", task, settings(server), texts=texts)
         scored = score(plain.folder, task, tmp_path / "scored", server)
-        again = score(harness.folder, task, tmp_path / "again", server)
-    assert "Scoring replay" in scored.output or "judge: openai:fake" in scored.output
-    expected = records_of(harness)
-    assert len(expected) == 6
-    assert records_of(scored) == expected, scored.output
-    assert records_of(again) == expected, again.output
-    ours, theirs = scored.results["colours_rpts"], harness.results["colours_rpts"]
-    for name in ("rpts", "accuracy", "accuracy_rpts", "evidence_coverage"):
-        assert ours[f"{name},rpts"] == theirs[f"{name},rpts"]
-    assert ours["accuracy,rpts"] == 0.5
+        again = score(scored.folder, task, tmp_path / "again", server)
+    records = records_of(scored)
+    assert records_of(again) == records, again.output
+    for at, doc in enumerate(task.documents):
+        assert records[at]["instance"]["statement"] == doc["question"]
+        assert records[at]["instance"]["visual_clue"] == [f"colours_rpts#{at}/0"]
+        assert records[at]["answer"]["correct"] is (at % 2 == 0)
+        assert records[at]["answer"]["by"] == "task"
+    found = scored.results["colours_rpts"]
+    assert found["accuracy,rpts"] == 0.5
+    assert found["rpts_visual,rpts"] == pytest.approx(0.9)
+    assert "letter_acc,rpts" not in found
     assert all(shown == [claimed] for claimed, shown in judge.seen)
 
 
@@ -151,7 +153,7 @@ def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, filters=EXTRACTS)
     with SeeingJudge().server() as server:
         env = settings(server)
-        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
+        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none")
         done = score(plain.folder, task, tmp_path / "out", server)
     assert len(records_of(done)) == 6, done.output
     assert all(len(each["steps"]) == 2 for each in records_of(done).values())
@@ -161,28 +163,21 @@ def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
 def test_several_own_pipelines(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
     with SeeingJudge().server() as server:
-        env = settings(server)
-        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none", name="colours")
-        ours = replay(tmp_path / "ours", task, env)
-        scored = [
-            score(each.folder, task, tmp_path / f"out{at}", server)
-            for at, each in enumerate((plain, ours))
-        ]
-    for done in scored:
-        assert records_of(done) == records_of(ours), done.output
+        plain = replay(tmp_path / "plain", task, settings(server), "--reasoning_tags", "none")
+        done = score(plain.folder, task, tmp_path / "out", server)
+    assert done.results["colours_rpts"]["accuracy,rpts"] == 0.5, done.output
 
 
 def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
     """lmms-eval saves nothing else while it strips thinking tags, which is its default."""
     task = write_foreign_task(tmp_path, filters=EXTRACTS)
     with SeeingJudge().server() as server:
-        plain = replay(tmp_path / "plain", task, settings(server), name="colours")
+        plain = replay(tmp_path / "plain", task, settings(server))
         done = score(plain.folder, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
     assert "contains filtered responses to colours (regex)" in done.output
     assert "--reasoning_tags none" in done.output
-    assert "or run colours_rpts" in done.output
 
 
 def test_a_part_of_the_documents(tmp_path: Path) -> None:
@@ -262,7 +257,7 @@ def test_tasks_that_are_not_there(tmp_path: Path) -> None:
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
-    """A run in the harness and one of saved responses, in the folders ``a`` and ``b``."""
+    """Two scored runs, in the folders ``a`` and ``b``."""
     folder = tmp_path_factory.mktemp("runs")
     documents = [make_document(folder / "images", at, gold="AB"[at % 2]) for at in range(6)]
     task = write_foreign_task(folder, documents, filters=OWN_FILTERS)
@@ -271,7 +266,9 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
     ]
     with SeeingJudge().server() as server:
         env = settings(server)
-        replay(folder / "a", task, env)
+        plain = replay(folder / "plain", task, env, "--reasoning_tags", "none")
+        done = score(plain.folder, task, folder / "a", server)
+        assert done.code == 0, done.output
         rows = [
             {"task": "colours", "doc_id": at, "response": text, "m": at % 2}
             for at, text in enumerate(wrong)
@@ -292,17 +289,15 @@ def said_by(folder: Path, *arguments: str) -> str:
 
 def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Path) -> None:
     task, folder = runs
-    arguments = ("report", "a=a/out", "b=b", "--include_path", task.include_path)
+    arguments = ("report", "a=a", "b=b", "--include_path", task.include_path)
     page = tmp_path / "report.html"
     said = said_by(folder, *arguments, "-o", str(page))
     assert "6 instances, 6 images" in said, said
     text = page.read_text(encoding="utf-8")
     assert text.count("data:image/webp;base64,") >= 6
-    said_by(folder, *arguments, "-o", str(tmp_path / "pages"))
-    assert len(list((tmp_path / "pages" / "images").glob("*.webp"))) == 6
-    without = said_by(folder, "report", "a=a/out", "-o", str(page), "--no-images")
+    without = said_by(folder, "report", "a=a", "-o", str(page), "--no-images")
     assert "0 images" in without
-    lost = said_by(folder, "report", "a=a/out", "-o", str(page))
+    lost = said_by(folder, "report", "a=a", "-o", str(page))
     assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
     assert "Use --include_path FOLDER for your own tasks" in lost
 
@@ -311,10 +306,10 @@ def test_runs_are_compared_summarized_swept_and_exported(
     runs: tuple[ForeignTask, Path], tmp_path: Path
 ) -> None:
     _, folder = runs
-    assert "rpts" in said_by(folder, "compare", "a=a/out", "b=b")
-    assert "rpts" in said_by(folder, "summarize", "a=a/out", "b=b")
-    assert said_by(folder, "sweep", "a=a/out", "b=b")
-    said_by(folder, "export", "a/out", "-o", str(tmp_path / "steps.csv"))
+    assert "rpts" in said_by(folder, "compare", "a=a", "b=b")
+    assert "rpts" in said_by(folder, "summarize", "a=a", "b=b")
+    assert said_by(folder, "sweep", "a=a", "b=b")
+    said_by(folder, "export", "a", "-o", str(tmp_path / "steps.csv"))
     assert len((tmp_path / "steps.csv").read_text().splitlines()) > 6
 
 
@@ -322,7 +317,7 @@ def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
     from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     _, folder = runs
-    for name in ("a/out", "b"):
+    for name in ("a", "b"):
         found = read_run(str(folder / name))
         assert len(found.responses) == 6
         for response in found.responses:
@@ -337,36 +332,66 @@ def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
     assert "--correct is only for tasks of other packages" in done.stdout
 
 
-# --- the documentation page ----------------------------------------------------------------------
+# --- tasks of ours, whose answers are graded ------------------------------------------------------
 
 
-def test_the_pages_commands_work(tmp_path: Path) -> None:
-    """Each command as printed, with placeholders filled in; in order."""
-    page = (Path(__file__).parents[1] / "docs" / "any-task.md").read_text(encoding="utf-8")
-    blocks = re.findall(r"^```bash\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
-    lines = [line for block in blocks for line in block.splitlines()]
-    assert lines.pop(0) == "export LMMS_RPTS_JUDGE=openai:JUDGE"
-    task = write_foreign_task(tmp_path, filters=EXTRACTS)
-    task.responses(tmp_path / "1.jsonl", "colours")
-    task.responses(tmp_path / "2.jsonl", "colours_rpts")
-    said = tmp_path / "said"
-    said.write_text("".join((tmp_path / f"{at}.jsonl").read_text() for at in (1, 2)))
-    words = {"MODEL_ARGS": f"samples={said}", "MODEL": "replay", "METRIC": "percent"}
-    with SeeingJudge().server() as server:
-        for line in lines:
-            for word, value in {**words, "NAME": "colours"}.items():
-                line = line.replace(word, value)
-            name, *arguments = shlex.split(line)
-            if name == "lmms-eval" or arguments[0] in ("score", "report"):
-                arguments += ["--include_path", task.include_path]
-            script = str(Path(COMMAND).with_name(name))
-            done = run([script, *arguments], env=settings(server), cwd=tmp_path)
-            assert done.returncode == 0, f"{line}\n{done.stdout}"
-            assert "Error" not in done.stdout, f"{line}\n{done.stdout}"
-    assert len(lines) == 8
-    assert (tmp_path / "report.html").read_text().count("data:image/webp;base64,") >= 6
-    assert (tmp_path / "responses.csv").is_file()
-    assert len(list((tmp_path / "results" / "by_metric").glob("*_results.json"))) == 1
+@pytest.fixture(scope="module")
+def graded_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
+    """A run of ROME, CMMaTH and ReForm-Eval, and the settings for their data."""
+    folder = tmp_path_factory.mktemp("graded")
+    (folder / "rome").mkdir()
+    (folder / "cmmath").mkdir()
+    rome.write_rome(folder / "rome")
+    cmmath.write_cmmath(folder / "cmmath")
+    env = {
+        "ROME_PATH": str(folder / "rome"),
+        "CMMATH_PATH": str(folder / "cmmath"),
+        "REFORM_PATH": str(write_reform(folder / "reform")),
+        "LMMS_RPTS_JUDGE": "lexical",
+        "LMMS_RPTS_EVIDENCE": "facts",
+    }
+    texts = [
+        f"Conclusion 0: from Image 0, {at}\nConclusion 1: from Conclusion 0, so\n(A)"
+        for at in range(2)
+    ]
+    rows = [
+        {"task": task, "doc_id": at, "response": text}
+        for task in ("rome_geo", "cmmath_steps", "reform_gqa")
+        for at, text in enumerate(texts)
+    ]
+    (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    done = run_lmms_eval(
+        folder / "out",
+        *("--model", "replay", "--model_args", f"samples={folder}/said.jsonl", "--limit", "2"),
+        *("--tasks", "rome_geo,cmmath_steps,reform_gqa"),
+        env=env,
+    )
+    assert len(list((folder / "out").rglob("*_samples_*.jsonl"))) == 3, done.output
+    return folder, env
+
+
+@table(
+    "task, given",
+    ("rome_geo", "rome_geo_rpts"),
+    ("cmmath_steps", "cmmath_steps"),
+    ("reform_gqa", "reform_gqa"),
+)
+def test_the_steps_of_responses_whose_answers_we_grade(
+    graded_runs: tuple[Path, dict[str, str]], tmp_path: Path, task: str, given: str
+) -> None:
+    """``rome_geo`` alone would grade the answers again; the others have no other way."""
+    folder, env = graded_runs
+    output = tmp_path / task
+    done = run([COMMAND, "score", str(folder / "out"), "--task", given, "-o", str(output)], env=env)
+    assert done.returncode == 0, done.stdout
+    scored = Run(done.stdout, 0, output)
+    plain = Run("", 0, folder / "out").samples(task)
+    records = records_of(scored, f"{task}_rpts")
+    assert len(records) == 2, done.stdout
+    for at, record in records.items():
+        assert len(record["steps"]) == 2
+        assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
+        assert record["answer"]["correct"] is bool(plain[at]["accuracy"] == 1)
 
 
 @table(

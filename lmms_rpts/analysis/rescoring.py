@@ -15,7 +15,7 @@ from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.host.correctness import choose, survey
-from lmms_rpts.host.task_index import SUFFIX, split_name
+from lmms_rpts.host.documents import SUFFIX, base_of
 from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
@@ -26,7 +26,7 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.samples import SAMPLES, Grades, metric_names, read_task_grades
-from lmms_rpts.tasks.benchmark import answered_tasks, benchmark_of, read_documents, scored_tasks
+from lmms_rpts.tasks.benchmark import answered_tasks, read_documents, scored_tasks
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 # A task name becomes an argument of lmms-eval: "--help", "a,b" and "../evil" must not pass.
@@ -121,7 +121,7 @@ def plan_score(
     Args:
         paths: files and folders that ``read_responses`` can read.
         task: the task or group, as the samples name it; None: those in the samples, of built-in
-            tasks if there are any.
+            tasks if there are any. ``NAME_rpts``: the steps of responses to the task NAME.
         own: custom tasks that RPTS scores directly, with the ids of their documents, if known.
         correct: the metric that decides whether an answer is correct, for tasks of other packages;
             see ``parse_criterion``.
@@ -137,6 +137,9 @@ def plan_score(
         return plan_any_run(paths, own=own, correct=correct)
     # A file without task names may belong to any task.
     saved = read_responses(*paths, only=[task], default_task=task)
+    if task not in saved.tasks and task != base_of(task):
+        task = base_of(task)
+        saved = read_responses(*paths, only=[task])
     if task not in saved.tasks:
         return plan_rescoring(paths, task)  # fails with a list of known tasks
     return plan_any_run(paths, task, own=own, correct=correct, saved=saved)
@@ -202,7 +205,7 @@ def plan_any_run(
                 said = f"{error}. Set --task to one of: {listed(error.others)}"
                 raise ResponsesError(said) from None
             raise
-    tasks = [each for each in saved.tasks if each == task or benchmark_of(each) is None]
+    tasks = [each for each in saved.tasks if each == task or each not in answered_tasks()]
     others = sorted({*saved.tasks, *saved.passed_over} - {*tasks})
     if not tasks:
         raise ResponsesError(
@@ -399,7 +402,7 @@ def safe_name(name: str) -> str:
 
 def _scored_as(task: str, own: Container[str]) -> str:
     """The name under which lmms-eval scores the responses."""
-    name = task if task in own or split_name(task) else f"{task}{SUFFIX}"
+    name = task if task in own or task.endswith(SUFFIX) else f"{task}{SUFFIX}"
     if not _NAME.fullmatch(name):
         raise ResponsesError(
             f"{shown(task)} is not a valid task name: use letters, digits, _ . and -"
@@ -427,7 +430,7 @@ def _refuse_filtered(results: Mapping[Path, Mapping[str, Any]], task: str) -> No
 
     It does if it strips reasoning tags, its default.
     """
-    if split_name(task):
+    if task.endswith(SUFFIX):
         return
     for file, found in results.items():
         # As lmms-eval does: the task's own value takes precedence.
@@ -443,7 +446,7 @@ def _refuse_filtered(results: Mapping[Path, Mapping[str, Any]], task: str) -> No
             raise ResponsesError(
                 f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
                 "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
-                f"output (with --use_cache, from the cache of that run), or run {task}{SUFFIX}"
+                f"output (with --use_cache, from the cache of that run)"
             )
 
 

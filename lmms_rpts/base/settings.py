@@ -226,12 +226,9 @@ class Settings(Table):
     )
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    # Options of lmms-rpts score: ``status`` is where the status of the run is, ``command`` what
-    # resumes it
+    # Options of lmms-rpts score
     grades: Place | None = environment(None, "")
     requests: Place | None = environment(None, "")
-    status: Place | None = environment(None, "")
-    command: str | None = environment(None, "")
     openai_url: _Url = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
     openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
     openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)

@@ -10,7 +10,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.base.escaping import cost, did_you_mean
+from lmms_rpts.base.escaping import cost
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge
 
@@ -19,10 +19,7 @@ def estimate(
     tasks: Annotated[
         list[str],
         typer.Argument(
-            help=(
-                "Task names, such as rpts_eval_en. For tasks of other packages append _rpts, such "
-                "as mmmu_val_rpts."
-            )
+            help="Task names, such as rpts_eval_en, or tasks of lmms-eval, such as mmmu_val."
         ),
     ],
     judge: Judge = None,
@@ -54,7 +51,7 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.host.task_index import split_name
+    from lmms_rpts.host.documents import SUFFIX
     from lmms_rpts.runs.responses import read_responses
 
     saved = read_responses(samples) if samples else None
@@ -64,9 +61,8 @@ def _gather(
         if saved is None:
             found[task] = (chosen, None)
             continue
-        # Under the name of the task, or of the one that it wraps.
-        asked = split_name(task)
-        names = [task, *([asked.base] if asked else [])]
+        # Under the name of the task, or of its responses that were scored.
+        names = [task, f"{task}{SUFFIX}"]
         pairs = []
         for at, doc in enumerate(chosen):
             there = (saved.responses(name, at, doc.get("id")) for name in names)
@@ -78,32 +74,12 @@ def _gather(
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """The documents of a task or of the tasks of a group."""
     from lmms_rpts.host.documents import documents_of
-    from lmms_rpts.host.task_index import split_name
-    from lmms_rpts.tasks.benchmark import benchmark_of, read_documents, scored_tasks
-    from lmms_rpts.tasks.data import DataError
+    from lmms_rpts.tasks.benchmark import read_documents, scored_tasks
 
-    known, benchmark = scored_tasks(), benchmark_of(name)
-    limit = "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit"
-    if name in known and known[name].unforeseeable:
-        raise DataError(
-            f"There is no estimate for {name}: {known[name].unforeseeable}. Run a part "
-            f"(--limit 50): the results of lmms-eval then contain the judge's usage. {limit}"
-        )
+    known = scored_tasks()
     if name in known:
         return read_documents(name)
-    if include_path or split_name(name):
-        return {name: documents_of(name, include_path)}
-    if benchmark is not None and name in benchmark.task_checks():
-        raise DataError(
-            f"There is no estimate for {name}: estimates cover only tasks whose steps RPTS scores. "
-            f"{benchmark.title} is graded by rules. If its settings use a judge as well, expect "
-            f"one or two short calls per response; {limit}"
-        )
-    raise DataError(
-        f"Unknown task {name!r}.{did_you_mean(name, known)} For a custom task, add "
-        f"--include_path FOLDER; for a task of lmms-eval, add _rpts to its name. Built-in "
-        f"tasks: {', '.join(known)}"
-    )
+    return {name: documents_of(name, include_path)}
 
 
 _ABOUT = (

@@ -122,7 +122,7 @@ def _check_choices(answer: str | None, language: str) -> None:
         fail(
             f"--answer takes {', '.join(FORMS)}. For a grading function of your own, use --answer "
             f"text here, put the function into a Python file in the new folder, and write "
-            f'"answer: {answer.strip()}" in its YAML file (docs/your-own-data.md)'
+            f'"grade: {answer.strip()}" at rpts_transform in its YAML file (docs/your-own-data.md)'
         )
     parse_choice("--answer", answer, FORMS)
     parse_choice("--language", language, LANGUAGES)

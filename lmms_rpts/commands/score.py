@@ -221,14 +221,14 @@ def _score(
     ``part_of``: one of several runs, which is shown in few lines; ``folder``: a new one.
     """
     from lmms_rpts.analysis.rescoring import guess_name, plan_score, safe_name, write_responses
-    from lmms_rpts.host.task_index import own_tasks
+    from lmms_rpts.host.task_files import own_documents
     from lmms_rpts.judging import JudgeConfigurationError, choices
     from lmms_rpts.runs.samples import write_task_grades
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     judge, correct, output = given.judge, given.correct, given.output
     metric = load_settings(correct=correct).correct
-    own = own_tasks(given.include_path)
+    own = own_documents(given.include_path)
     rescoring = plan_score(samples, given.task, own=own, correct=metric)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
         fail(
@@ -258,8 +258,7 @@ def _score(
     if rescoring.grades:
         write_task_grades(graded, rescoring.grades)
     grades = str(graded) if rescoring.grades else None
-    follow = {"status": output.absolute(), "command": same_command()}
-    with options_given(judge=chosen, correct=correct, grades=grades, **follow):
+    with options_given(judge=chosen, correct=correct, grades=grades):
         environment = environment_without()
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)

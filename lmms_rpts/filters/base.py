@@ -13,6 +13,7 @@ from lmms_rpts.base.schema import Model
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.budget import run_budget, send_usage
 from lmms_rpts.filters.documents import (
+    AlignedDocuments,
     ReasoningDocument,
     Visuals,
     field_faults,
@@ -64,6 +65,16 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         if not faults and issubclass(self.DOCUMENT, ReasoningDocument):
             faults += gold_faults(doc)
         yield from faults
+
+    def documents(self, task: Any, instances: Sequence[Any]) -> Sequence[Doc]:
+        """The documents of some instances of a task of lmms-eval, in their order."""
+        return AlignedDocuments(
+            task.task_docs,
+            [each.doc_id for each in instances],
+            task.config.task,
+            self.visuals,
+            load_settings().image_size,
+        )
 
     def map_responses(
         self,

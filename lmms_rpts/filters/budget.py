@@ -41,7 +41,13 @@ def noted_validity() -> dict[str, Any] | None:
 
 
 def send_usage() -> None:
-    """Send the usage of this process to the first one, which writes the results."""
+    """Add the new calls to lmms-eval's usage, and send all usage to the process of the results."""
+    from lmms_eval.models.model_utils.usage_metrics import log_usage
+
+    for task, judge, read, written, thought in _budget.log:
+        # lmms-eval adds the three, but servers include thinking in the output.
+        log_usage(judge, task, read, written - thought, thought, source="judge")
+    _budget.log.clear()
     settings = load_settings()
     if settings.rank:
         _board(settings).write(usage_so_far())
@@ -50,7 +56,7 @@ def send_usage() -> None:
 def close_accounts() -> dict[str, Any] | None:
     """The usage of the judges of all processes at the end of a run; None if none was used.
 
-    The first process, which writes the results, logs it and adds all calls to lmms-eval's usage.
+    Only the first process, which writes the results, knows it.
     """
     settings = load_settings()
     if settings.rank:
@@ -61,7 +67,6 @@ def close_accounts() -> dict[str, Any] | None:
             total[name] = total[name] or other.pop(name)
         for name, value in other.items():
             total[name] += value
-    _log(total.pop("log"))
     if not total["calls"] and not total["found"] and not total["stopped"]:
         return None
     cost = (
@@ -98,14 +103,4 @@ def usage_so_far() -> dict[str, Any]:
         "found": budget.found,
         "guessed": budget.guessed,
         "stopped": budget.stopped,
-        "log": list(budget.log),
     }
-
-
-def _log(calls: list[tuple[str | None, str, int, int, int]]) -> None:
-    """Add calls to lmms-eval's usage."""
-    from lmms_eval.models.model_utils.usage_metrics import log_usage
-
-    for task, judge, read, written, thought in calls:
-        # lmms-eval adds the three, but servers include thinking in the output.
-        log_usage(judge, task, read, written - thought, thought, source="judge")

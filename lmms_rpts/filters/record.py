@@ -34,8 +34,8 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.reasoning.tree import Modality, outline
-from lmms_rpts.runs.record import Asked, Called, Cell, Record, is_none
+from lmms_rpts.reasoning.tree import Modality
+from lmms_rpts.runs.record import Asked, Called, Record, is_none
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 _ABILITIES = {
@@ -343,21 +343,6 @@ class RptsRecord(Record):
         steps = tuple(Step(step.premises, step.conclusion) for step in self.steps)
         chain = ReasoningChain(steps, self.instance.language)
         return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))
-
-    def cells(self) -> dict[str, Cell]:
-        """The response as a row of a table; ``tree``: its steps as indented text."""
-        error = self.first_error
-        return {
-            "question": self.instance.statement or self.instance.context,
-            "gold": self.instance.answer,
-            "answer": self.answer.value,
-            "correct": self.answer.correct,
-            "rpts": self.rpts,
-            "first_error": error.step if error else None,
-            "first_error_text": self.steps[error.step].conclusion if error else None,
-            "tree": outline(self.tree(), [step.score for step in self.steps]),
-            "why": self.reason or self.answer.error,
-        }
 
     @cached_property
     def metrics(self) -> Mapping[str, float | None]:

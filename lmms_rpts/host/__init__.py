@@ -1,1 +1,1 @@
-"""All that knows the insides of lmms-eval: its tasks, models, results, loggers and caches."""
+"""What knows lmms-eval besides the plugin: models, own tasks, and documents of other tasks."""

@@ -1,8 +1,8 @@
-"""Documents and prompts of any task of lmms-eval for the filters of RPTS; loading of a task."""
+"""Documents of any task of lmms-eval for the filters of RPTS; loading of a task."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,28 +21,12 @@ from lmms_rpts.filters.documents import (
     missing_fields,
     without_media,
 )
-from lmms_rpts.host.task_index import split_name, task_files
+from lmms_rpts.host.task_files import task_files
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
-_STEPS = {
-    "en": (
-        "\n\nReason step by step, and write one step of reasoning a line, numbered from 0, in the "
-        "form\n"
-        "Conclusion k: from Image i / Conclusion l / the Context, what follows from them\n"
-        "Image 0 is the first image, Image 1 the second, and so on; the Context is the question. "
-        "First say what each image shows that matters (from Image 0, ...), then draw your "
-        "conclusions (from Conclusion 0 and Conclusion 1, ...). Name all that a step rests on.\n"
-        "Behind the steps, give the answer in the form that was asked for above."
-    ),
-    "zh": (
-        "\n\n请逐步推理，每行写一步，从0开始编号，格式为：\n"
-        "结论k：根据图片i / 结论l / 上下文，由此得出的内容\n"
-        "图片0指第一张图片，图片1指第二张，依此类推；上下文指题目本身。先写出每张图片中与问题有关的内容"
-        "（根据图片0，……），再逐步得出结论（根据结论0和结论1，……）。请写明每一步的全部依据。\n"
-        "写完步骤后，按上面要求的形式给出答案。"
-    ),
-}
+SUFFIX = "_rpts"
+"""Of the name under which saved responses to a task are scored."""
 _WIDE = range(0x4E00, 0x9FFF + 1)
 _CHINESE_FROM = 0.3
 # The beginning tells the language; prompts may hold whole documents
@@ -56,59 +40,8 @@ def language_of(text: str) -> str:
     return "zh" if letters and wide >= _CHINESE_FROM * len(letters) else "en"
 
 
-def with_steps(text: str) -> str:
-    """A prompt that also asks for steps."""
-    return text + _STEPS[language_of(text)]
-
-
-def without_steps(text: str) -> str:
-    """A prompt without the request for steps."""
-    for added in _STEPS.values():
-        if text.endswith(added):
-            return text.removesuffix(added)
-    return text
-
-
-def messages_with_steps(messages: Any) -> Any:
-    """A chat whose last user message also asks for steps; other values are returned unchanged."""
-    return in_last_question(messages, _asking)
-
-
-def in_last_question(messages: Any, change: Callable[[Mapping[str, Any]], dict[str, Any]]) -> Any:
-    """A chat with a change in its last user message; other values are returned unchanged."""
-    if not isinstance(messages, list):
-        return messages
-    for at in reversed(range(len(messages))):
-        message = messages[at]
-        if isinstance(message, Mapping) and message.get("role") == "user":
-            return [*messages[:at], change(message), *messages[at + 1 :]]
-    return messages
-
-
-def change_prompts(
-    task: Any, on_text: Callable[[Any, str], str], on_messages: Callable[[Any, Any], Any]
-) -> None:
-    """Change the prompts of a task of lmms-eval, given the document and the prompt."""
-    text, messages = task.doc_to_text, getattr(task, "doc_to_messages", None)
-    task.doc_to_text = lambda doc: on_text(doc, as_text(text(doc)))
-    if callable(task.config.doc_to_messages) and messages is not None:
-        task.doc_to_messages = lambda doc, **more: on_messages(doc, messages(doc, **more))
-
-
-def _asking(message: Mapping[str, Any]) -> dict[str, Any]:
-    content = message.get("content")
-    if isinstance(content, str):
-        return {**message, "content": with_steps(content)}
-    if not isinstance(content, list):
-        return dict(message)
-    said = " ".join(str(part.get("text", "")) for part in content if isinstance(part, Mapping))
-    return {**message, "content": [*content, {"type": "text", "text": _STEPS[language_of(said)]}]}
-
-
-def load_task(name: str, include_path: Path | None = None, scored: bool = False) -> Any:
+def load_task(name: str, include_path: Path | None = None) -> Any:
     """A task of lmms-eval without the filters of RPTS; for ``NAME_rpts`` the task NAME.
-
-    ``scored``: with its filters, as in a run, and as ``NAME_rpts``.
 
     Raises:
         DataError: if the task is unknown or cannot be loaded.
@@ -116,18 +49,12 @@ def load_task(name: str, include_path: Path | None = None, scored: bool = False)
     import lmms_eval.models  # noqa: F401 - it loads the plugin
     from lmms_eval.tasks import TaskManager
 
-    from lmms_rpts.host.task_index import add_wrapped, only_tasks
-
-    asked = None if scored else split_name(name)
-    base = asked.base if asked else name
     folder = None if include_path is None else str(include_path)
-    # Building the index of all of lmms-eval's tasks takes ten seconds.
-    elsewhere = base not in task_files(include_path)
     logger.disable("lmms_eval")  # it logs every file that it reads
     try:
-        with only_tasks([base]):
-            manager = TaskManager(include_path=folder, include_defaults=elsewhere)
-        add_wrapped(manager, [base])
+        known = {name, base_of(name)} & task_files(include_path).keys()
+        manager = TaskManager(include_path=folder, include_defaults=not known)
+        base = name if name in manager.task_index else base_of(name)
         if base not in manager.task_index:
             hint = did_you_mean(base, manager.all_tasks, name.removeprefix(base))
             hint += "" if folder else " Use --include_path FOLDER for your own tasks"
@@ -135,18 +62,22 @@ def load_task(name: str, include_path: Path | None = None, scored: bool = False)
         if (kind := manager.task_index[base]["type"]) in ("group", "tag"):
             raise DataError(f"{base!r} is a {kind} of lmms-eval, not a task: name its tasks")
         # Without a judge, a task whose filters need one cannot be built.
-        asked_for = base if scored else {"task": base, "filter_list": None}
-        return manager.load_task_or_group([asked_for])[base]
+        return manager.load_task_or_group([{"task": base, "filter_list": None}])[base]
     except UserError:
         raise
     except Exception as error:  # another package's task, its data set, or the network
         cause = getattr(error, "last_attempt", None)
         reason = error if cause is None else cause.exception()
         raise DataError(
-            f"Cannot load the task {base!r} ({type(reason).__name__}: {reason})"
+            f"Cannot load the task {name!r} ({type(reason).__name__}: {reason})"
         ) from None
     finally:
         logger.enable("lmms_eval")
+
+
+def base_of(name: str) -> str:
+    """The task whose saved responses are scored as ``NAME_rpts``; any other name unchanged."""
+    return name.removesuffix(SUFFIX) or name
 
 
 def image_name(task: str, doc_id: int, number: int) -> str:
@@ -181,37 +112,26 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
 
 
 def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mapping[str, Any]]:
-    """The documents of a custom task, or of ``NAME_rpts``, by number."""
+    """The documents of a task by number: its own if they have the fields of RPTS."""
     task = load_task(name, include_path)
     longest = load_settings().image_size
-    asked = split_name(name)
-    if asked is not None:
-        said = with_steps if asked.variant == "steps" else as_text
-        rows = range(len(task.task_docs))
-        return [
-            host_document(
-                task, name, at, said(as_text(task.doc_to_text(task.task_docs[at]))), longest
-            )
-            for at in rows
-        ]
     docs = without_media(task.task_docs)
-    missing = missing_fields(docs[0], ReasoningDocument) if len(docs) else []
-    if missing:
-        raise DataError(
-            f"The task {name!r} is not scored by RPTS: use {name}_rpts (its documents lack "
-            f"{', '.join(missing)})"
-        )
-    return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)
+    if not len(docs) or not missing_fields(docs[0], ReasoningDocument):
+        return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)
+    return [
+        host_document(task, name, at, as_text(task.doc_to_text(task.task_docs[at])), longest)
+        for at in range(len(task.task_docs))
+    ]
 
 
 def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -> Document:
-    """A document of a task that RPTS wraps.
+    """A document of another task in the form of RPTS.
 
     Gold reasoning and textual clues are empty. The context is the prompt that the model got.
     """
     row = task.task_docs[doc_id]
     images, target = _looked_at(task, row)
-    question = without_steps(asked if asked.strip() else said_in(task, row)).strip()
+    question = (asked if asked.strip() else said_in(task, row)).strip()
     language = language_of(question)
     doc = Document(
         id=None,

@@ -1,7 +1,6 @@
 """Entry point of lmms-eval for lmms-rpts commands: an interrupt ends it without a traceback.
 
 Run as ``python -m lmms_rpts.host.evaluate ARGUMENTS``, instead of ``python -m lmms_eval``.
-Only the tasks that ``--tasks`` names are indexed.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ import sys
 from pathlib import Path
 
 from lmms_rpts.base.terminal import log_to
-from lmms_rpts.host.task_index import only_tasks
 
 # The first argument, followed by a file for lmms-eval's output, except progress bars.
 LOG = "--log-to"
@@ -27,9 +25,7 @@ def main() -> None:
     try:
         from lmms_eval.cli.dispatch import main as evaluate
 
-        # Our commands always pass the tasks as a separate argument.
-        with only_tasks(sys.argv[sys.argv.index("--tasks") + 1].split(",")):
-            evaluate()
+        evaluate()
     except KeyboardInterrupt:
         # The parent process reports what is cached, and how to continue.
         sys.exit(INTERRUPTED)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 import json
+import math
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
@@ -23,7 +24,6 @@ from PIL import Image
 from tqdm import tqdm
 from transformers import AutoModelForImageTextToText
 
-from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.judging.backends.transformers_model import (
     ChatModel,
     Prompt,
@@ -137,7 +137,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     # --- likelihood ------------------------------------------------------------------------------
 
-    def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[TokenLoss, bool]]:
+    def loglikelihood(self, requests: Sequence[Any]) -> list[tuple[float, bool, float, int]]:
         """Compute the likelihood of each continuation after its context, given the images.
 
         No end of turn is added. White space between the prompt's end and the continuation is not
@@ -149,15 +149,20 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 doc_to_visual, doc_id, task, split), or (context, continuation) without images.
 
         Returns:
-            The mean token loss with its ``total`` and ``tokens``, and whether greedy decoding
-            would generate the continuation; in the order of the requests.
+            The mean token loss, whether greedy decoding would generate the continuation, the sum
+            of the log-probabilities of its tokens, and their number; in the order of the requests.
+            lmms-eval's own are the first two; filters get the text of all four. A continuation
+            without tokens has no likelihood: its loss is infinite, its sum minus infinity.
         """
-        results: list[tuple[TokenLoss, bool]] = []
+        results: list[tuple[float, bool, float, int]] = []
         with self._progress(len(requests)) as bar:
             rows = self._scored(requests)
             for batch in _batches(rows, self.batch_size, lambda row: len(row[0].images)):
                 for total, tokens, greedy in self._model.likelihoods(batch):
-                    results.append((TokenLoss(total, tokens), greedy))
+                    if tokens:
+                        results.append((-total / tokens, greedy, total, tokens))
+                    else:
+                        results.append((math.inf, greedy, -math.inf, 0))
                 bar.update(len(batch))
         return results
 

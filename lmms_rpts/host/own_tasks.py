@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,25 +13,48 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.settings import load_settings, options_given
 from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.budget import reset_spending
+from lmms_rpts.filters.documents import without_media
 from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.host.task_index import filters_of, wrapped_name
+from lmms_rpts.host.saved_responses import SavedTransform
+from lmms_rpts.host.task_files import filters_of
+from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
+from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
-from lmms_rpts.tasks.data import DataError, raise_faults
+from lmms_rpts.tasks.data import Check, DataError, data_fault, problem, raise_faults
+from lmms_rpts.tasks.images import task_images
 
 _REMEDY = (
     "Fix the data, or convert them to this form in the task's process_docs; "
     "docs/your-own-data.md lists the fields."
 )
+_ADVICE = "docs/your-own-data.md shows what a task file looks like"
 _PACKAGE = "lmms_rpts"
 
 
-def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
-    """Build the custom tasks and groups that use RPTS filters, only for their checks.
+def check_before(manager: Any, tasks: Any) -> None:
+    """Check the requested tasks before the model is loaded, and begin a run without usage.
 
-    lmms-eval builds tasks after the model is loaded. Other errors are ignored here, since some
-    things work only in lmms-eval's own sequence.
+    lmms-eval builds tasks after the model is loaded, so errors in their data would appear late.
+    Own tasks and groups that use RPTS filters are built once for their checks.
+
+    Args:
+        manager: lmms-eval's TaskManager.
+        tasks: names, files and configurations, as ``simple_evaluate`` takes them.
+    """
+    reset_spending()
+    names: Sequence[Any] = [tasks] if isinstance(tasks, str) else tasks
+    check_tasks([name for name in names if isinstance(name, str)])
+    check_own_tasks(manager, names)
+
+
+def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
+    """Build own tasks that use RPTS filters, only for their checks.
+
+    Other errors are ignored here, since some things work only in lmms-eval's own sequence.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
@@ -52,36 +76,17 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
             distributed.barrier()
 
 
-def drop_unlisted_metrics(results: Any, tasks: Mapping[Any, Any]) -> None:
-    """Drop metrics without a value from the results of tasks with RPTS filters.
-
-    A metric that a task computes and does not list is an empty list there, and a group's mean over
-    numbers and lists would fail after everything is judged and paid for. A metric that the settings
-    leave out would be a row of NaN.
-    """
-    for name, task in tasks.items():
-        if isinstance(task, Mapping):
-            drop_unlisted_metrics(results, task)
-        elif name in results and (filters := _own_filters(task)):
-            found = results[name]
-            unasked = frozenset().union(*(each.unasked for each in filters))
-            empty = [each for each, value in found.items() if type(value) is list and not value]
-            unasked_rows = [each for each in found if _metric_of(each) in unasked]
-            for metric in {*empty, *unasked_rows}:
-                del found[metric]
-
-
-def _metric_of(key: str) -> str:
-    """The metric of a key of lmms-eval's results: ``METRIC,FILTER`` or ``METRIC_stderr,FILTER``."""
-    return key.partition(",")[0].partition("_stderr")[0]
-
-
-def check_task(task: Any, documents: Any) -> None:
+def check_task(task: Any, filters: Sequence[RptsFilter]) -> None:
     """Check a task with RPTS filters; make its means leave out documents without a value."""
-    filters = _own_filters(task)
     name = task.config.task
+    for each in filters:
+        each.visuals = partial(task_images, task)
+    if isinstance(filters[0], SavedTransform):
+        filters[0].join(task, filters)
+        return
     _check_order(task)
     _settle_aggregations(task)
+    documents = without_media(task.task_docs)
     faults: dict[str, None] = {}
     for at, doc in enumerate(documents):
         label = f"document {at}" + (f" (id {doc['id']!r})" if "id" in doc else "")
@@ -92,11 +97,6 @@ def check_task(task: Any, documents: Any) -> None:
                 raise DataError(f"The task {name!r} cannot be judged: {label}: {said[0]}.")
             faults |= dict.fromkeys(f"{label}: {fault}" for fault in said)
     raise_faults(f"The task {name!r}", list(faults), _REMEDY)
-
-
-def _own_filters(task: Any) -> list[RptsFilter]:
-    every = [each for ensemble in getattr(task, "_filters", ()) for each in ensemble.filters]
-    return [each for each in every if isinstance(each, RptsFilter)]
 
 
 def _check_order(task: Any) -> None:
@@ -147,8 +147,6 @@ def _uses_filters(manager: Any, name: Any, seen: frozenset[str]) -> bool:
         seen |= {name}
         entry = manager.task_index[name]
         path = entry["yaml_path"]
-        if wrapped_name(manager, name) is not None:
-            return True
         if path == -1:  # a tag, or a group defined by its tasks
             return any(_uses_filters(manager, part, seen) for part in entry["task"])
         if any(Path(path).resolve().is_relative_to(place) for place in _packages()):
@@ -173,3 +171,63 @@ def _packages() -> tuple[Path, Path]:
     import lmms_eval
 
     return Path(__file__).resolve().parents[1], Path(str(lmms_eval.__file__)).resolve().parent
+
+
+# --- lmms-rpts doctor --include_path -------------------------------------------------------------
+
+
+def examine_folder(folder: Path) -> Sequence[Check]:
+    """Check the tasks that ``--include_path FOLDER`` would add; loads no model.
+
+    The data and images of each task are checked as before a run.
+    """
+    from lmms_eval.tasks import TaskManager
+
+    if not folder.is_dir():
+        return [problem("own tasks", f"{folder} is not a folder", "pass a folder with task files")]
+    try:
+        # Skips lmms-eval's own index of thousands of files.
+        manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
+    except Exception as error:  # the reader may raise any error for a broken file
+        fault = f"{folder} contains an unreadable YAML file: {error}"
+        return [problem("own tasks", fault, _ADVICE)]
+    names = [*manager.all_subtasks, *manager.all_groups]
+    if not names:
+        said = f"{folder} contains no .yaml file with a task"
+        return [problem("own tasks", said, _ADVICE)]
+    checks: list[Check] = []
+    judge: dict[str, Check] = {}
+    for name in names:
+        try:
+            checks.append(_examined(manager, name))
+        except JudgeConfigurationError as error:
+            judge[str(error)] = problem("judge", error)
+            with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
+                checks.append(_examined(manager, name))
+    settings = load_settings()
+    try:
+        if judge and settings.judge:
+            find_judge(settings.judge, settings)
+    except JudgeConfigurationError:
+        return checks  # a judge that cannot be used has its own check
+    return [*checks, *judge.values()]
+
+
+def _examined(manager: Any, name: str) -> Check:
+    """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
+    from lmms_rpts.tasks.own.starting import check_name
+
+    try:
+        config = manager._get_config(name)
+        check_own_tasks(manager, [name])
+        metadata = config.get("metadata") if isinstance(config, Mapping) else None
+        if not isinstance(metadata, Mapping) or "instances" not in metadata:
+            return Check(name, "ok", "its file is readable")
+        check_name(name)
+    except JudgeConfigurationError:
+        raise
+    except UserError as error:
+        return data_fault(name, error)
+    except Exception as error:  # a function that the YAML names may be missing or fail
+        return problem(name, f"cannot be read: {error}", _ADVICE)
+    return Check(name, "ok", f"{metadata['instances']:,} instances, answers: {metadata['answer']}")

@@ -89,7 +89,6 @@ class Progress:
     outcome.
 
     The bar covers all processes that share ``board``; ``budget`` has the cost, if prices are known.
-    Its ``facts`` are for the status of the run.
     """
 
     def __init__(
@@ -131,16 +130,13 @@ class Progress:
             self._show()
 
     def _own(self) -> Any:
-        return {**self._counts, "cost": self._budget.cost, "calls": self._budget.calls}
+        return {**self._counts, "cost": self._budget.cost}
 
     def _count(self) -> Counter[str]:
-        """The counts of all processes; the bar and its ``facts`` follow them."""
+        """The counts of all processes; the bar follows them."""
         counts = Counter(self._own()) + self._others
         self._bar.total = counts["total"]
         self._bar.n = sum(counts[name] for name in _OUTCOMES)
-        missing = counts["failed"] / max(1, self._bar.n)
-        used = {name: counts[name] for name in ("calls", "cost")}
-        self._bar.facts = {"coverage": 1 - missing, **used}
         return counts
 
     def _show(self) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator
 from collections.abc import Set as AbstractSet
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -27,9 +27,6 @@ from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Rebuilt, Usage, Verdict
 
 R = TypeVar("R", bound="Record")
-Cell = str | float | bool | None
-"""The value of a cell in a table of responses."""
-_USUAL_CELLS = {"question": ("instance.question",), "answer": ("answer",)}
 
 
 def field_of(record: Any, path: str) -> Any:
@@ -162,7 +159,6 @@ class Record(Model):
         BENCHMARK: name of the benchmark in messages.
         FILTER: the filter of lmms-eval that writes the record.
         AGAIN: how to create such records again, for messages.
-        CELLS: for each cell of ``cells``, the fields of which the first with a value is shown.
     """
 
     SCHEMA: ClassVar[str]
@@ -171,7 +167,6 @@ class Record(Model):
     BENCHMARK: ClassVar[str]
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
-    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {}
 
     outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
     reason: Text | None = Field(description="why there is no score")
@@ -255,20 +250,6 @@ class Record(Model):
                 f"it was written with schema version {shown(found)}, but this lmms-rpts reads "
                 f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
             )
-
-    def cells(self) -> dict[str, Cell]:
-        """The response as a row of a table: question, answer, grades and reasons."""
-        score: Mapping[str, Sequence[str]] = {self.SCORE: (self.SCORE,)}
-        shown = self.CELLS or {**_USUAL_CELLS, **score, "why": ("reason",)}
-        found = {
-            name: next(filter(None, (field_of(self, path) for path in paths[:-1])), None)
-            or field_of(self, paths[-1])
-            for name, paths in shown.items()
-        }
-        return {
-            name: " | ".join(cell) if isinstance(cell, tuple) else cell
-            for name, cell in found.items()
-        }
 
     def to_json(self) -> str:
         """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""

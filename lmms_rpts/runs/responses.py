@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -18,6 +19,9 @@ from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
+_LIKELIHOOD = re.compile(
+    r"\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)"
+)
 _FIRST_ROWS = 100
 FAILED = "[LMMS_EVAL_REQUEST_FAILED] "
 _NOT_THERE = f"{FAILED}the file has no response"
@@ -397,7 +401,10 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
 
 
 def _holds_likelihood(found: object) -> bool:
-    """Whether a value is what lmms-eval saves of likelihoods: ``["-1.5", "False"]``, or nested."""
+    """Whether a value is what lmms-eval saves of likelihoods: ``["-1.5", "False"]``, or nested.
+
+    lmms-eval 0.7.3 saves them as texts: ``["(1.5, False)"]``.
+    """
     for _ in range(_DEEPEST):
         if not isinstance(found, list) or not found:
             return False
@@ -406,6 +413,8 @@ def _holds_likelihood(found: object) -> bool:
                 return isinstance(found[0], str | float) and not float(found[0]) > 0
             return False
         found = found[0]
+        if isinstance(found, str) and _LIKELIHOOD.fullmatch(found):
+            return True
     return False
 
 

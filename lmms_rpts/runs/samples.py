@@ -19,6 +19,7 @@ from lmms_rpts.runs.record import R
 
 SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
+_RPTS = "lmms_rpts.rpts"
 _ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
 _WANTED = (
     "samples are one JSON object per line. Copy the file again, or pass the one that lmms-eval "
@@ -37,13 +38,13 @@ def unwrapped(found: Any) -> list[Any]:
     return values[0] if len(values) == 1 and isinstance(values[0], list) else values
 
 
-def holds_record(entry: Mapping[str, Any]) -> bool:
-    """Whether a row has a record of this package."""
+def holds_record(entry: Mapping[str, Any], schema: str = _SCHEMAS) -> bool:
+    """Whether a row has a record of this package, whose schema begins so."""
     found = entry.get("filtered_resps")
     for value in found if isinstance(found, list) else [found]:
         with suppress(ValueError, RecursionError):
             record = json.loads(value) if isinstance(value, str) else value
-            if isinstance(record, dict) and str(record.get("schema")).startswith(_SCHEMAS):
+            if isinstance(record, dict) and str(record.get("schema")).startswith(schema):
                 return True
     return False
 
@@ -117,14 +118,6 @@ def read_samples_of(record: type[R], file: Path, pass_over: bool = False) -> lis
             "remove the file"
         )
     return [each for read in responses.values() for each in read]
-
-
-def records_of_sample(record: type[R], entry: Mapping[str, Any], task: str) -> list[R]:
-    """The scored responses of one sample, from lmms-eval's memory or from a line of a file."""
-    found = entry.get("filtered_resps")
-    # lmms-eval unwraps the list of a single request when it writes the sample.
-    inner = found[0] if isinstance(found, list) and len(found) == 1 else found
-    return _read(record, {**entry, "filtered_resps": inner}, storable(task))
 
 
 def _entries(file: Path) -> Iterator[tuple[str, Mapping[str, Any]]]:
@@ -251,7 +244,7 @@ def read_logged(
     for named, doc_id, entry in _documents(files):
         key = named or str(entry.get("task", "task")), doc_id
         if key in wanted and key not in found:
-            turns = turns_of(entry.get("messages") or entry.get("input"))
+            turns = turns_of(entry.get("input"))
             asked = _question(entry) or _clipped(Logged(turns=turns).prompt)
             found[key] = Logged(asked, _clipped(entry.get("target")), turns)
     return found
@@ -316,8 +309,10 @@ def read_task_grades(files: Iterable[Path], task: str) -> Grades:
     """
     grades: Grades = {}
     for named, doc_id, entry in _documents(files):
-        if entry.get("task", named or task) == task and not holds_record(entry):
+        if entry.get("task", named or task) == task:
             metrics = {name: it for name, it in entry.items() if name not in _NOT_METRICS}
+            if holds_record(entry, _RPTS):  # scored before: the other metrics grade no answer
+                metrics = {name: it for name, it in metrics.items() if name == "accuracy"}
             gold = {TARGET: entry[TARGET]} if entry.get(TARGET) is not None else {}
             grades[doc_id] = {**metrics, **gold, **grades.get(doc_id, {})}
     return grades
@@ -334,7 +329,10 @@ def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
     path.write_text(json.dumps(grades), encoding="utf-8")
 
 
-def load_task_grades(path: Path, task: str) -> Grades:
-    """The grades of a task from a file of ``write_task_grades``."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8")).get(task, {})
-    return {int(doc_id): values for doc_id, values in found.items()}
+def load_task_grades(path: Path) -> dict[str, Grades]:
+    """The grades of tasks from a file of ``write_task_grades``."""
+    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+    return {
+        task: {int(doc_id): values for doc_id, values in grades.items()}
+        for task, grades in found.items()
+    }

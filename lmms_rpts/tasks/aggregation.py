@@ -9,9 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
-from typing import Any, TypeVar
+from typing import Any
 
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import R
@@ -75,129 +74,27 @@ def mean(values: Iterable[float | None]) -> float | None:
     return sum(there) / len(there) if there else None
 
 
-K = TypeVar("K", bound="_Annotated")
-
-
-class _Annotated(float):
-    """A number with metadata that survives copying and pickling.
-
-    lmms-eval's loggers copy all results, and each process sends its values to the first process.
-    """
-
-    def __new__(cls: type[K], value: float, **attributes: Any) -> K:
-        made = super().__new__(cls, value)
-        vars(made).update(attributes)
-        return made
-
-    def __getnewargs_ex__(self) -> tuple[tuple[float], dict[str, Any]]:
-        return (float(self),), vars(self)
-
-
-class Mean(_Annotated):
-    """A mean with its number of values; lmms-eval passes only the sizes of tasks to groups."""
-
-    n: int
-
-
-class Value(_Annotated):
-    """A document's value of a metric, with its document.
-
-    A group may contain one instance in several languages, and a task several wordings of one
-    sample: such values are not independent.
-
-    Attributes:
-        document: the instance.
-        equal_weights: whether the tasks of a group have equal weight, regardless of their sizes.
-    """
-
-    document: str
-    equal_weights: bool = False
-
-
-class StandardError(_Annotated):
-    """The standard error of a task's mean; ``values``: the averaged values."""
-
-    values: tuple[Value, ...]
-
-
 Item = float | None | Sequence[float | None]
 """A document's value of a metric: a number, None, or a list with one value per question."""
 
 
 def mean_of_scored(items: Sequence[Item]) -> float:
     """Mean of the values that are not None, NaN if there are none."""
-    values = _scored(items)
-    return Mean(math.fsum(values) / len(values), n=len(values)) if values else math.nan
-
-
-def stderr_of_scored(items: Sequence[Item]) -> float:
-    """Standard error of ``mean_of_scored``, NaN for fewer than two values.
-
-    Several values of one document are a cluster, as for ``stderr_over_tasks``.
-    """
-    values = _scored(items)
-    known = [item for item in _each(items) if isinstance(item, Value)]
-    error = math.nan
-    if len({value.document for value in known}) < len(known) == len(values):
-        error = _clustered_error(known)
-    elif len(values) > 1:
-        mean = math.fsum(values) / len(values)
-        variance = math.fsum((value - mean) ** 2 for value in values) / (len(values) - 1)
-        error = math.sqrt(variance / len(values))
-    return StandardError(error, values=tuple(known)) if len(known) == len(values) else error
-
-
-def stderr_over_tasks(errors: Sequence[object]) -> float | None:
-    """Standard error of a group's mean over all values of its tasks.
-
-    Values of one document, such as its translations, are one cluster: the standard error is that of
-    a mean over clusters (Cochran 1977, ratio to size), as in ``lmms_rpts.analysis``.
-
-    Args:
-        errors: standard errors of the tasks' means.
-
-    Returns:
-        NaN for fewer than two documents; None if the tasks' values have no documents.
-    """
-    each = [error for error in errors if isinstance(error, StandardError)]
-    if not each or len(each) < len(errors):
-        return None
-    values = [value for error in each for value in error.values]
-    if not values:
-        return math.nan
-    if all(value.equal_weights for value in values):  # a mean of means
-        return math.sqrt(math.fsum(error**2 for error in each)) / len(each)
-    return _clustered_error(values)
-
-
-def _clustered_error(values: Sequence[Value]) -> float:
-    """Standard error of the mean of values that are clustered by document."""
-    mean = math.fsum(values) / len(values)
-    residuals: defaultdict[str, float] = defaultdict(float)
-    for value in values:
-        residuals[value.document] += value - mean
-    count = len(residuals)
-    if count < 2:
-        return math.nan
-    squares = math.fsum(residual**2 for residual in residuals.values())
-    return math.sqrt(squares * count / (count - 1)) / len(values)
+    values = [float(value) for value in _each(items) if value is not None]
+    return math.fsum(values) / len(values) if values else math.nan
 
 
 def mean_over_tasks(
     means: Sequence[float], sizes: Sequence[int], weight_by_size: bool = True
 ) -> float:
-    """Mean over a group's tasks, each weighted by its number of documents with a value."""
+    """Mean over a group's tasks, weighted by their numbers of documents; NaN is left out."""
     pairs = [
-        (mean, getattr(mean, "n", size) if weight_by_size else 1)
+        (mean, size if weight_by_size else 1)
         for mean, size in zip(means, sizes, strict=True)
         if isinstance(mean, int | float) and not math.isnan(mean)
     ]
     weight = sum(size for _, size in pairs)
     return math.fsum(mean * size for mean, size in pairs) / weight if weight else math.nan
-
-
-def _scored(items: Sequence[Item]) -> list[float]:
-    return [float(item) for item in _each(items) if item is not None]
 
 
 def _each(items: Sequence[Item]) -> Iterator[float | None]:

@@ -1,17 +1,13 @@
-"""The Benchmark description, and the only registry of benchmarks.
+"""The Benchmark description, and the table of benchmarks.
 
-Another package adds a benchmark through an entry point of the group ``lmms_rpts.benchmarks``, whose
-value is a `Benchmark`. Anything slow to import is given as ``package.module:name``, and is imported
-on first access.
+Anything slow to import is given as ``package.module:name``, and is imported on first access.
 """
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import cache, reduce
-from importlib.metadata import entry_points
 from operator import or_
 from pathlib import Path
 from pkgutil import resolve_name
@@ -25,7 +21,6 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
     from lmms_rpts.tasks.data import Check
 
-GROUP = "lmms_rpts.benchmarks"
 _OURS = (
     "lmms_rpts.tasks.rpts_eval.benchmark:BENCHMARK",
     "lmms_rpts.tasks.rome.benchmark:BENCHMARK",
@@ -35,7 +30,7 @@ _OURS = (
 
 
 class BenchmarkError(SettingError):
-    """An unknown benchmark, or two with the same name; the message says which."""
+    """An unknown benchmark."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -46,15 +41,11 @@ class Benchmark:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
         folder: the folder of its task files, for lmms-eval's index.
-        built: its tasks and groups without a file, a mapping from each name to a function that
-            builds its configuration; called with ``full=False`` it returns only what is known
-            without settings and data.
         settings: its settings, whose ``TABLE`` is its name. None: it has none.
         checks: the checks before a task or group runs, by its name: functions that raise DataError,
             JudgeConfigurationError or SettingError. None: no checks.
         examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
         filters: lmms-eval filters, by their names in YAML files.
-        verifiers: lmms-eval verifiers, by their types.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
         answers: an `AnswerGrader` of free-form answers, which ``lmms-rpts validate`` measures.
@@ -68,21 +59,17 @@ class Benchmark:
             task.
         images: returns the folder of a task's images on this machine, or None; no downloads.
         picture: returns the Pillow image of an instance whose record names no image, or None; its
-            arguments are the instance and the folder of ``--images``, else of ``images`` or of the
-            run's results, or None. No downloads.
-        unforeseeable: why the judge requests of a run of these tasks cannot be estimated, for
-            ``lmms-rpts estimate``; empty if they can.
+            arguments are the instance and the folder of ``--images``, else of ``images``, or None.
+            No downloads.
     """
 
     name: str
     title: str
     folder: Path
-    built: str | None = None
     settings: type[Table] | None = None
     checks: str | None = None
     examine: str | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
-    verifiers: Mapping[str, str] = field(default_factory=dict)
     record: str | None = None
     grades: str | None = None
     answers: str | None = None
@@ -93,13 +80,6 @@ class Benchmark:
     documents: str | None = None
     images: str | None = None
     picture: str | None = None
-    unforeseeable: str = ""
-
-    def __post_init__(self) -> None:
-        if self.scored and not (self.documents and self.images):
-            raise BenchmarkError(f"{self.name!r} sets scored: set documents and images as well")
-        if self.grades and not self.record:
-            raise BenchmarkError(f"{self.name!r} sets grades: set record as well")
 
     @property
     def data_variable(self) -> str:
@@ -112,53 +92,20 @@ class Benchmark:
         """The checks by task and group."""
         return {} if self.checks is None else dict(resolve_name(self.checks))
 
-    def built_tasks(self) -> Mapping[str, Callable[..., dict[str, Any]]]:
-        """The functions that build the configurations of its tasks and groups without a file."""
-        return {} if self.built is None else dict(resolve_name(self.built))
-
     def data_checks(self) -> list[Check]:
         """The results of the checks of its data."""
         return [] if self.examine is None else list(resolve_name(self.examine)())
 
 
-def benchmarks() -> Mapping[str, Benchmark]:
-    """All benchmarks by name: the built-in ones, then those of other packages."""
-    return registry()[0]
-
-
-def broken_benchmarks() -> tuple[str, ...]:
-    """Why benchmarks of other packages cannot be used, one sentence each."""
-    return registry()[1]
-
-
 @cache
-def registry() -> tuple[Mapping[str, Benchmark], tuple[str, ...]]:
-    """All benchmarks, and why others cannot be used; read once."""
+def benchmarks() -> Mapping[str, Benchmark]:
+    """All benchmarks by name; read once."""
     found: dict[str, Benchmark] = {}
-    broken: list[str] = []
     for place in _OURS:
-        _add(found, resolve_name(place))
-    for point in sorted(entry_points(group=GROUP), key=lambda point: point.name):
-        try:
-            loaded = point.load()
-        except Exception as error:  # an error of another package must not affect the rest
-            broken.append(f"The benchmark {point.name} ({point.value}) cannot be used: {error}")
-            from loguru import logger
-
-            logger.error("{}", broken[-1])
-            continue
-        if not isinstance(loaded, Benchmark):
-            raise BenchmarkError(
-                f"The entry point {point.name} = {point.value} ({GROUP}) should name a Benchmark, "
-                f"not {type(loaded).__name__}"
-            )
-        _add(found, loaded)
-    for each in found.values():
-        try:
-            add_request_kinds(each.request_kinds)
-        except ValueError as error:
-            raise BenchmarkError(f"The benchmark {each.name!r}: {error}: rename it") from None
-    return found, tuple(broken)
+        benchmark: Benchmark = resolve_name(place)
+        add_request_kinds(benchmark.request_kinds)
+        found[benchmark.name] = benchmark
+    return found
 
 
 def refuse_unknown_settings() -> None:
@@ -202,23 +149,8 @@ def filter_names() -> set[str]:
 
 def all_filters() -> dict[str, Any]:
     """The filter classes of all benchmarks, by lmms-eval's names."""
-    return _classes(each.filters for each in benchmarks().values())
-
-
-def filter_class(name: str) -> Any:
-    """The class of a filter."""
-    known = {each: place for one in benchmarks().values() for each, place in one.filters.items()}
-    if name not in known:
-        raise BenchmarkError(f"Unknown filter {name!r}.{did_you_mean(name, known)}")
-    return resolve_name(known[name])
-
-
-def all_verifiers() -> dict[str, Any]:
-    """The verifier classes of all benchmarks, except those whose module is partially imported."""
-    base = sys.modules.get("lmms_rpts.tasks.verifiers")
-    if base is not None and not hasattr(base, "RulesVerifier"):
-        return {}  # their base is being imported: they are added after it
-    return _classes((each.verifiers for each in benchmarks().values()), partial=True)
+    places = [each.filters for each in benchmarks().values()]
+    return {name: resolve_name(place) for names in places for name, place in names.items()}
 
 
 def record_types() -> list[type[Record]]:
@@ -231,48 +163,6 @@ def record_schema() -> dict[str, Any]:
     from pydantic import TypeAdapter
 
     return TypeAdapter(reduce(or_, record_types())).json_schema(mode="serialization")
-
-
-def _classes(places: Iterable[Mapping[str, str]], partial: bool = False) -> dict[str, Any]:
-    found = {}
-    for names in places:
-        for name, place in names.items():
-            module, _, attribute = place.partition(":")
-            loaded = resolve_name(module)
-            if not partial or hasattr(loaded, attribute):
-                found[name] = getattr(loaded, attribute)
-    return found
-
-
-def _add(found: dict[str, Benchmark], added: Benchmark) -> None:
-    for other in found.values():
-        if other.name.startswith(added.name) or added.name.startswith(other.name):
-            raise BenchmarkError(
-                f"The benchmarks {other.name!r} and {added.name!r} both have tasks whose names "
-                f"begin with {max(other.name, added.name, key=len)!r}: rename one"
-            )
-        for what in ("filters", "verifiers"):
-            twice = {*getattr(other, what)} & {*getattr(added, what)}
-            if twice:
-                raise BenchmarkError(
-                    f"The benchmarks {other.name!r} and {added.name!r} both have {what} named "
-                    f"{', '.join(sorted(twice))}: rename one"
-                )
-    if added.settings and added.name != added.settings.TABLE:
-        raise BenchmarkError(f"The benchmark {added.name!r}: set TABLE of its settings to its name")
-    found[added.name] = added
-
-
-def verifier_modules() -> list[str]:
-    """The modules of the benchmarks' verifiers; none if a benchmark is broken."""
-    try:
-        places = [place for each in benchmarks().values() for place in each.verifiers.values()]
-    except Exception as error:  # another package's benchmark must not break lmms-eval
-        from loguru import logger
-
-        logger.error("lmms_rpts: Cannot list the benchmarks: {}", error)
-        return []
-    return [place.partition(":")[0] for place in places]
 
 
 # --- documents, for commands that need no model --------------------------------------------------

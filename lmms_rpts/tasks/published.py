@@ -1,6 +1,6 @@
 """Figures that papers and leaderboards printed, set beside own runs.
 
-A benchmark lists them in ``published.yml`` of its folder; docs/benchmarks.md describes the fields.
+A benchmark lists them in ``published.yml`` of its folder.
 They were not measured here: they enter no mean, interval or test, and every row is marked.
 """
 

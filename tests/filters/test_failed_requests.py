@@ -13,9 +13,7 @@ from loguru import logger
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.host.any_task import AnyTransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.reform_eval.benchmark import data_sets
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
@@ -40,11 +38,6 @@ FAILED = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 500 - the\x1b[3
 STEPS = "Conclusion 0: from Image 0, the clock shows nine.\nFinal answer: agree"
 
 
-def solution() -> Doc:
-    doc = cmmath.make_doc()
-    return doc | rpts_fields(doc)
-
-
 def sample() -> Doc:
     found: Doc = load_documents(data_sets()["gqa"], "generation")[0]
     return found
@@ -64,8 +57,6 @@ TASKS: dict[str, tuple[Callable[..., Any], Callable[[], Doc]]] = {
         by_rpts(lambda: TransformFilter(answer="text")),
         lambda: make_doc(answer="blue", options=[]),
     ),
-    "any task": (by_rpts(AnyTransformFilter), make_doc),
-    "cmmath_rpts": (by_rpts(CmmathTransformFilter), solution),
     "cmmath": (lambda *given: CmmathGradeFilter().apply(*given), cmmath.make_doc),
     "rome": (lambda *given: RomeAnswerFilter().apply(*given), rome.make_doc),
     "reform_eval": (lambda *given: ReformAnswerFilter().apply(*given), sample),
@@ -156,9 +147,8 @@ def test_empty_responses_are_wrong_and_counted(task: str, logged: list[str]) -> 
     apply, doc = TASKS[task]
     logged.clear()
     found = apply([[""], [STEPS], [" \n"]], [doc()] * 3)
-    if task != "any task":  # the task's own metric grades its answers
-        record = json.loads(str(found[0]))
-        assert record.get("score", record["instance"].get("rpts", 0)) == 0
+    record = json.loads(str(found[0]))
+    assert record.get("score", record["instance"].get("rpts", 0)) == 0
     assert [line for line in logged if "empty" in line] == [
         "2 of 3 responses are empty and count as wrong. Some model wrappers of lmms-eval return an "
         "empty text for a failed request: see its log\n"
@@ -172,18 +162,15 @@ def test_all_is_well_and_nothing_is_said(logged: list[str]) -> None:
 
 
 @pytest.mark.slow
-def test_the_metric_of_a_wrapped_task_does_not_grade_it(tmp_path: Path) -> None:
-    """In the harness, and scored from its samples; the metric itself calls the request wrong."""
+def test_the_metric_of_a_task_does_not_grade_it(tmp_path: Path) -> None:
+    """Scored from the task's samples; the metric itself calls the request wrong."""
     task = write_foreign_task(tmp_path)
     texts = [response_to(doc) for doc in task.documents]
     texts[0] = FAILED
     with SeeingJudge().server() as server:
-        env = settings(server)
-        harness = replay(tmp_path / "harness", task, env, texts=texts)
-        plain = replay(tmp_path / "plain", task, env, name="colours", texts=texts)
-        scored = score(plain.folder, task, tmp_path / "scored", server)
-    for done in (harness, scored):
-        answers = [each["answer"]["correct"] for _, each in sorted(records_of(done).items())]
-        assert answers == [None, False, True, False, True, False], done.output
-        assert done.results["colours_rpts"]["accuracy,rpts"] == pytest.approx(2 / 5)
-        assert "1 of 6 model requests failed" in done.output
+        plain = replay(tmp_path / "plain", task, settings(server), texts=texts)
+        done = score(plain.folder, task, tmp_path / "scored", server)
+    answers = [each["answer"]["correct"] for _, each in sorted(records_of(done).items())]
+    assert answers == [None, False, True, False, True, False], done.output
+    assert done.results["colours_rpts"]["accuracy,rpts"] == pytest.approx(2 / 5)
+    assert "1 of 6 model requests failed" in done.output

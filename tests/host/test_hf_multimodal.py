@@ -44,6 +44,22 @@ def model(loaded: HfMultimodal) -> Iterator[HfMultimodal]:
     loaded.batch_size = 1
 
 
+class Loss(float):
+    """A mean loss, with the sum of the log-probabilities and the number of tokens."""
+
+    total: float
+    tokens: int
+
+
+def likelihoods(model: HfMultimodal, requests: Sequence[Any]) -> list[tuple[Loss, bool]]:
+    found = []
+    for mean, greedy, total, tokens in model.loglikelihood(requests):
+        loss = Loss(mean)
+        loss.total, loss.tokens = total, tokens
+        found.append((loss, greedy))
+    return found
+
+
 def with_documents(model: Any) -> Any:
     model.task_dict = {"t": {"test": DOCS}}
     return model
@@ -93,7 +109,7 @@ def test_the_sum_of_log_softmax(
     assert len(DOCS[doc_id]) == images
     prompt = f"user: {'<image>' * images}What is it?assistant:"
     expected = by_hand(checkpoint, prompt, option, DOCS[doc_id])
-    ((loss, greedy),) = model.loglikelihood([request("What is it?", option, doc_id)])
+    ((loss, greedy),) = likelihoods(model, [request("What is it?", option, doc_id)])
     assert loss.tokens == len(expected)
     assert loss.total == pytest.approx(sum(expected), abs=1e-4)
     assert loss == pytest.approx(-sum(expected) / len(expected), abs=1e-4)
@@ -105,10 +121,10 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
     asked = [
         request(f"Which{'?' * doc_id}", each, doc_id) for doc_id in range(4) for each in OPTIONS
     ]
-    alone = model.loglikelihood(asked)
+    alone = likelihoods(model, asked)
     for size, order in ((3, 1), (4, -1), (16, -1)):
         model.batch_size = size
-        found = model.loglikelihood(asked[::order])[::order]
+        found = likelihoods(model, asked[::order])[::order]
         assert [loss.total for loss, _ in found] == pytest.approx(
             [loss.total for loss, _ in alone], abs=1e-4
         )
@@ -117,7 +133,7 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
 
 def test_images_matter(model: HfMultimodal) -> None:
     red, both, none, blue = (
-        model.loglikelihood([request("Which?", " cat", doc_id)])[0][0] for doc_id in range(4)
+        likelihoods(model, [request("Which?", " cat", doc_id)])[0][0] for doc_id in range(4)
     )
     assert len({round(each.total, 5) for each in (red, both, none, blue)}) == 4
 
@@ -127,8 +143,8 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
     while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
         said = said.partition("\N{REPLACEMENT CHARACTER}")[0]
     assert said
-    (right, is_right), (wrong, is_wrong) = model.loglikelihood(
-        [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
+    (right, is_right), (wrong, is_wrong) = likelihoods(
+        model, [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
     )
     assert (is_right, is_wrong) == (True, False)
     assert right < wrong
@@ -140,7 +156,7 @@ def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
     for letter, value in {"a": 8.0, "b": 7.0}.items():
         bias[model.tokenizer.convert_tokens_to_ids(letter)] = value
     hook = model._model.model.lm_head.register_forward_hook(lambda *call: bias.expand_as(call[-1]))
-    found = model.loglikelihood([request("?", each) for each in ("aaaa", "b")])
+    found = likelihoods(model, [request("?", each) for each in ("aaaa", "b")])
     hook.remove()
     losses = [loss for loss, _ in found]
     rest = math.log(math.exp(8) + math.exp(7) + len(model.tokenizer) - 2)
@@ -179,7 +195,7 @@ def test_the_continuation_is_what_the_prompt_does_not_have(
 )
 def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) -> None:
     model.batch_size = 2
-    found = model.loglikelihood([request(context, option, 0), request("?", " x", 0)])
+    found = likelihoods(model, [request(context, option, 0), request("?", " x", 0)])
     assert found[0][0].tokens > 0 or option == ""
     assert math.isfinite(found[1][0])
 
@@ -187,9 +203,9 @@ def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) ->
 def test_unconditional_likelihoods_need_no_document(model: HfMultimodal) -> None:
     """As lmms-eval requests them for its metric acc_mutual_info; and options that are functions."""
     requests = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
-    alone, counted = model.loglikelihood(requests)
-    assert alone[0] == pytest.approx(model.loglikelihood([request("", " cat", 2)])[0][0])
-    assert counted[0] == pytest.approx(model.loglikelihood([request("", " 2", 1)])[0][0])
+    alone, counted = likelihoods(model, requests)
+    assert alone[0] == pytest.approx(likelihoods(model, [request("", " cat", 2)])[0][0])
+    assert counted[0] == pytest.approx(likelihoods(model, [request("", " 2", 1)])[0][0])
 
 
 def test_models_without_likelihoods_are_refused(
@@ -197,7 +213,7 @@ def test_models_without_likelihoods_are_refused(
 ) -> None:
     monkeypatch.setattr(model.config, "model_type", "paligemma")
     with pytest.raises(NotImplementedError, match="attends to later tokens"):
-        model.loglikelihood([request("?", " x")])
+        likelihoods(model, [request("?", " x")])
 
 
 # --- prompts -------------------------------------------------------------------------------------
@@ -216,7 +232,7 @@ def test_templates_of_text_get_the_images_as_tokens(checkpoint: str, tmp_path: P
     for given in (str(file), OLD):
         model = with_documents(HfMultimodal(checkpoint, chat_template=given, **ON_CPU))
         for context, prompt in expected.items():
-            ((loss, _),) = model.loglikelihood([request(context, " x", 1)])
+            ((loss, _),) = likelihoods(model, [request(context, " x", 1)])
             assert loss.total == pytest.approx(by_hand(checkpoint, prompt, "x", DOCS[1])[0])
 
 
@@ -224,8 +240,8 @@ def test_without_a_template_the_prompt_is_the_context(
     model: HfMultimodal, checkpoint: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(model._chat, "template", None)
-    (loss, _), (empty, _) = model.loglikelihood(
-        [request("What?", " x", 0), SimpleNamespace(args=("", ""))]
+    (loss, _), (empty, _) = likelihoods(
+        model, [request("What?", " x", 0), SimpleNamespace(args=("", ""))]
     )
     assert loss.total == pytest.approx(sum(by_hand(checkpoint, "<image>\nWhat?", " x", DOCS[0])))
     assert empty == math.inf
@@ -262,7 +278,7 @@ def test_turns_are_real_turns_and_the_last_begins_the_answer(
 ) -> None:
     images = DOCS[doc_id]
     prompt = f"user: {'<image>' * len(images)}qassistant: yesuser: And now?assistant: The answer is"
-    ((loss, _),) = model.loglikelihood([Task(messages_of).request(" x", doc_id)])
+    ((loss, _),) = likelihoods(model, [Task(messages_of).request(" x", doc_id)])
     assert loss.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
 
 
@@ -270,8 +286,8 @@ def test_a_task_whose_messages_cannot_begin_the_answer_is_asked_by_its_text(
     model: HfMultimodal,
 ) -> None:
     asked = Task(lambda doc: []).request(" x", 0)
-    ((loss, _),) = model.loglikelihood([asked])
-    ((same, _),) = model.loglikelihood([request(asked.args[0], " x", 0)])
+    ((loss, _),) = likelihoods(model, [asked])
+    ((same, _),) = likelihoods(model, [request(asked.args[0], " x", 0)])
     assert loss == same
 
 

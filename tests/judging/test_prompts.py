@@ -97,7 +97,7 @@ def test_prompts_say_how_to_write_the_verdict(language: str, score: str, verdict
     "name, changes, en, zh",
     *(
         (name, {"n_images": count}, en, zh)
-        for name in ("transform", "solution")
+        for name in ("transform",)
         for count, en, zh in (
             (0, "0 (none)", "0（无）"),
             (1, "1 (Image0)", "1（图片0）"),
@@ -106,7 +106,6 @@ def test_prompts_say_how_to_write_the_verdict(language: str, score: str, verdict
     ),
     ("inference", {"premises": []}, "(none)", "（无）"),
     ("transform", {"clues": []}, "(none)", "（无）"),
-    ("solution", {"clues": []}, "(none)", "（无）"),
 )
 def test_counts_and_empty_lists(name: str, changes: dict[str, Any], en: str, zh: str) -> None:
     for language, said in (("en", en), ("zh", zh)):

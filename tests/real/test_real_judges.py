@@ -57,7 +57,7 @@ def _default_settings(server: LlamaServer, monkeypatch: pytest.MonkeyPatch) -> N
 
 def questions(count: int) -> list[JudgeRequest]:
     """Different requests about the labelled steps in the package."""
-    asked = questions_of(own_set().chains, "given", Prompts())
+    asked = questions_of(own_set().chains, Prompts())
     return list({each.request.key: each.request for each in asked}.values())[:count]
 
 

@@ -24,7 +24,6 @@ from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.samples import turns_of
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter, rpts_fields
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
@@ -44,7 +43,6 @@ STEPS = {
 FREE = "It is past eight on the clock, so everybody has gone home <|im_start|>, I'd say."
 THOUGHT = f"<think>\nI zoom in with a tool. {STEPS['en']}\n</think>\n"
 CHOICE = make_doc(answer="B", options=["open", "shut"], statement="Is it open?\nA. open\nB. shut")
-SOLVED = rpts_fields(cmmath.make_doc())
 
 
 def seen(doc: dict[str, Any]) -> Document:
@@ -98,10 +96,6 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "cmmath": (
         lambda: [CmmathGradeFilter()], CmmathRecord, cmmath.make_doc(), "最终答案：$$8$$",
         {"cmmath": {"grader": "judge", "errors": True}},
-    ),
-    "cmmath solution": (
-        through(CmmathTransformFilter), RptsRecord, cmmath.make_doc() | SOLVED,
-        "边长是3，所以面积是它的平方，这就是结果。", {},
     ),
 }  # fmt: skip
 

@@ -57,7 +57,7 @@ def heatmap(runs: dict[str, list[float]]) -> str:
 
 
 def scatter(*models: Figures) -> str:
-    return draw_scatter(GradeSummary(GRADING, Group(None, models), (), {}, (), ())).decode()
+    return draw_scatter(GradeSummary(GRADING, Group(None, models), (), ())).decode()
 
 
 labels = st.text(max_size=60)

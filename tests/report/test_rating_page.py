@@ -123,8 +123,7 @@ def test_from_a_run_to_labels(browser: Any, tmp_path: Path, saved: Path) -> None
     assert "Agreement between the 2 raters on 6 shared steps" in told.output
     assert "Krippendorff" in told.output
     rows = [Fields(json.loads(each.read_text("utf-8")), each.stem, 0) for each in (ann, bob)]
-    chains, remark = rated_chains(rows)
-    assert remark.rpartition(" ")[2] in told.output  # Krippendorff's alpha
+    chains = rated_chains(rows)
     every = [item for row in rows for item in row.value["items"] if item["kind"] == "inference"]
     items = [item for item in every if item["score"] is not None]
     scores: dict[tuple[int, int, int], list[float]] = {}

@@ -43,9 +43,8 @@ def row(doc_id: Any = 0, **more: Any) -> str:
     ),
     # With several pipelines, the first one that has each metric counts.
     ([row(acc=1), row(acc=0, f1=2)], {0: {"acc": 1, "f1": 2}}),
-    # The line of our record holds our metrics, not the task's.
-    ([row(acc=1), row(filtered_resps=RECORD, accuracy=0, rpts=0.5)], {0: {"acc": 1}}),
-    ([row(filtered_resps=[RECORD, RECORD], accuracy=0)], {}),
+    # Of responses that were scored, only the accuracy grades the answer.
+    ([row(filtered_resps=[RECORD, RECORD], accuracy=0, rpts=0.5)], {0: {"accuracy": 0}}),
     ([row(acc=1, task="u"), row(1, acc=0, task="t")], {1: {"acc": 0}}),
     ([row()], {0: {}}),
     # Lines that are not samples are skipped.
@@ -89,4 +88,4 @@ def test_grades_are_handed_on(tmp_path: Path) -> None:
         "u": {0: {"m": 0}},
     }
     write_task_grades(path, grades)
-    assert {task: load_task_grades(path, task) for task in "tuv"} == {**grades, "v": {}}
+    assert load_task_grades(path) == grades

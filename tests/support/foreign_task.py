@@ -244,12 +244,10 @@ def replay(
     task: ForeignTask,
     env: Mapping[str, str],
     *more: str,
-    name: str | None = None,
     texts: list[str] | None = None,
-    processes: int = 1,
 ) -> Run:
-    """A run of ``NAME_rpts``, or of the task ``name``, on saved responses."""
-    name = name or f"{task.name}_rpts"
+    """A run of the task on saved responses."""
+    name = task.name
     folder.mkdir(parents=True, exist_ok=True)
     samples = task.responses(folder / "said.jsonl", name, texts)
     return run_lmms_eval(
@@ -257,7 +255,6 @@ def replay(
         *("--model", "replay", "--model_args", f"samples={samples}", "--tasks", name),
         *("--include_path", task.include_path, *more),
         env=env,
-        processes=processes,
     )
 
 

@@ -29,7 +29,15 @@ TRY_IT = next(line for line in _README.splitlines() if "--tasks rpts_demo" in li
 TASKS_DIR = Path(__file__).parents[2] / "lmms_rpts" / "tasks"
 _TIME_LIMIT = 600
 # Variables that are not read at import: a run may differ from the server only in these.
-_READ_LATE = ("LMMS_RPTS_", *OF_BENCHMARKS, "OPENAI_", "COLUMNS", "PYTEST_", "WANDB_")
+_READ_LATE = (
+    "LMMS_RPTS_",
+    "LMMS_CACHE_",
+    *OF_BENCHMARKS,
+    "OPENAI_",
+    "COLUMNS",
+    "PYTEST_",
+    "WANDB_",
+)
 
 
 @dataclass(frozen=True)

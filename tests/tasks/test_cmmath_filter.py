@@ -1,22 +1,18 @@
-"""``cmmath_grade``: which grade counts, the prompts of the judge, and the record; the verifier."""
+"""``cmmath_grade``: which grade counts, the prompts of the judge, and the record."""
 
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from lmms_eval.verifiers import VERIFIER_REGISTRY, build_verification_pipeline
 from loguru import logger
 
-import lmms_rpts.plugin
 from lmms_rpts.filters import grading as filters_grading
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.tasks.benchmark import all_verifiers
 from lmms_rpts.tasks.cmmath import RULES_VERSION, grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
@@ -233,52 +229,3 @@ def test_the_rules_get_the_question_and_the_answer_without_thinking(
         *(VAGUE, "thinking"),
         "number",
     )
-
-
-# --- a verifier of lmms-eval ---------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def verifiers() -> None:
-    lmms_rpts.plugin.register()
-    lmms_rpts.plugin._add_verifiers(sys.modules["lmms_eval.verifiers"])
-    for name, verifier in all_verifiers().items():
-        assert VERIFIER_REGISTRY[name] is verifier
-    assert {"rome", "cmmath", "exact_match", "contains", "composite"} <= set(VERIFIER_REGISTRY)
-
-
-def pipeline(**config: Any) -> Any:
-    return build_verification_pipeline({"verifier": {"type": "cmmath", **config}})
-
-
-@table(
-    "prediction, score, confident, outcome",
-    ("9", 1.0, True, "correct"),
-    ("6", 0.0, True, "incorrect"),
-    ("about ten", 0.0, False, "undecided"),
-    ("<think>9</think>6", 0.0, True, "incorrect"),
-    ("<think>6</think>9", 1.0, True, "correct"),
-    ("<think>9", 0.0, True, "incorrect"),
-)
-def test_text_is_graded_as_in_the_tasks(
-    verifiers: None, graded: Any, prediction: str, score: float, confident: bool, outcome: str
-) -> None:
-    found = pipeline()(QUESTION, prediction, "$$9$$")
-    assert (found.score, found.is_correct) == (score, score == 1.0)
-    assert (found.metadata["confident"], found.metadata["answer_type"]) == (confident, "number")
-    assert found.raw_output == f"cmmath: {outcome}: number"
-    assert graded[0][:2] == (QUESTION, "$$9$$")
-
-
-@table("prediction, score", ("9", 1.0), ("about ten", 1.0), ("6", 0.0), ("eleven", 0.0))
-def test_another_verifier_is_asked_where_the_rules_are_undecided(
-    verifiers: None, graded: Any, prediction: str, score: float
-) -> None:
-    chain = [{"type": "cmmath"}, {"type": "contains"}]
-    assert pipeline(type="composite", verifiers=chain)("", prediction, "ten").score == score
-
-
-@table("prediction", "", "\ud800", "$$" * 1000, "</think>" * 100)
-def test_the_real_rules_take_any_text(verifiers: None, prediction: str) -> None:
-    found = pipeline()("面积是多少？", prediction, "$$9$$")
-    assert (found.score, found.is_correct) == (0.0, False)

@@ -6,7 +6,6 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from types import SimpleNamespace
 from typing import Any
 
 import lmms_eval.evaluator
@@ -17,22 +16,20 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_rpts.base.rows import ReadError, Row
-from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.filters.transform import TransformFilter
-from lmms_rpts.host.own_files import examine_folder, refuse_shadowed
-from lmms_rpts.host.own_tasks import check_own_tasks
+from lmms_rpts.host.own_tasks import check_own_tasks, examine_folder
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.own.config import expand
 from lmms_rpts.tasks.own.data import (
     FIELDS,
     FORMS,
     Instance,
+    OwnData,
     OwnDocument,
-    Source,
     as_document,
     check_instances,
     load,
 )
+from lmms_rpts.tasks.own.starting import METRICS, TASK_FILE, TASK_MODULE
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
@@ -49,15 +46,22 @@ def good(**changes: Any) -> dict[str, Any]:
     return {name: value for name, value in made.items() if value is not ...}
 
 
-def write(folder: Path, data: str | bytes | list[Any], rpts: str = "answer: number") -> Path:
-    """A folder with a task ``mine``; ``data``: the file's content, or its objects."""
+def write(
+    folder: Path, content: str | bytes | list[Any], form: str = "number", **keys: str
+) -> Path:
+    """A folder with a task ``mine``, as ``init`` writes it.
+
+    ``content``: of the file, or its objects; ``keys``: other arguments in ``utils.py``.
+    """
     (folder / "images").mkdir(exist_ok=True)
     Image.new("RGB", (4, 4)).save(folder / "images" / "a.png")
-    if isinstance(data, list):
-        data = "\n".join(map(json.dumps, data))
-    (folder / "data.jsonl").write_bytes(data if isinstance(data, bytes) else data.encode())
-    lines = "".join(f"  {line}\n" for line in ["data: data.jsonl", *rpts.split("\n")])
-    (folder / "mine.yaml").write_text(f"task: mine\nrpts:\n{lines}", encoding="utf-8")
+    if isinstance(content, list):
+        content = "\n".join(map(json.dumps, content))
+    (folder / "data.jsonl").write_bytes(content if isinstance(content, bytes) else content.encode())
+    name = {"name": "mine", "form": form}
+    found = {"data": "data.jsonl", "images": "images", "language": "en"} | keys
+    (folder / "mine.yaml").write_text(TASK_FILE.format(**name, metrics=METRICS), encoding="utf-8")
+    (folder / "utils.py").write_text(TASK_MODULE.format(**name, **found), encoding="utf-8")
     return folder
 
 
@@ -81,7 +85,7 @@ def told(folder: Path, tasks: Any = ("mine",)) -> str:
 def refused(folder: Path, form: str = "number") -> str:
     """The error message of the reader."""
     with pytest.raises((DataError, ReadError)) as caught:
-        load(Source(folder / "data.jsonl", folder / "images", form, "en"))
+        load(OwnData(folder / "data.jsonl", folder / "images", form))
     return str(caught.value)
 
 
@@ -186,43 +190,17 @@ def test_answers_that_nobody_could_grade(
 
 
 @table(
-    "rpts, said",
-    (
-        "answer: coice",
-        "answer should be agree, choice, number, text, mixed, none or !function FILE.FUNCTION, not",
-    ),
-    ("answer: no", "or !function FILE.FUNCTION, not False"),
-    ("images: pictures", "answer is missing"),
-    ("anwser: text", "'anwser' is unknown: did you mean 'answer'?; answer is missing"),
-    ("answer: text\nvariant: answer", "variant: answer asks for no reasoning, so it needs filter:"),
-    (
-        "answer: text\nvariant: answer\nfilter: rpts_transform",
-        "filter: rpts_transform does not grade own data",
-    ),
-    ("answer: text\ncolour: red", "'colour' is unknown; known keys: data, answer, images"),
-    (
-        "answer: text\nvariant: default",
-        "variant should be one of steps, free, answer, not 'default'",
-    ),
-    ("answer: text\nlanguage: de", "language should be one of en, zh, not 'de'"),
-    (
-        "answer: text\nevidence: picture",
-        "evidence should be one of facts, image, both, not 'picture'",
-    ),
-    ("answer: text\nimages: [a]", "images should be the name of a file or folder, not ['a']"),
-    ("answer: text\nimages: pictures", "the folder of images {folder}/pictures is missing"),
-    ("answer: text\ndata: none.jsonl", "{folder}/none.jsonl: No such file"),
-    ("answer: text\ndata: images", "{folder}/images: No such file"),
+    "form, keys, said",
+    ("coice", {}, "answer should be one of agree, choice, number, text, mixed, none, function"),
+    ("text", {"language": "de"}, "language should be one of en, zh, not 'de'"),
+    ("text", {"images": "pictures"}, "the folder of images {folder}/pictures is missing"),
+    ("text", {"data": "none.jsonl"}, "{folder}/none.jsonl: No such file"),
+    ("text", {"data": "images"}, "{folder}/images: No such file"),
 )
-def test_keys_that_cannot_be_used(tmp_path: Path, rpts: str, said: str) -> None:
-    assert said.format(folder=tmp_path) in told(write(tmp_path, [good()], rpts))
-
-
-def test_a_key_without_values(tmp_path: Path) -> None:
-    write(tmp_path, [good()])
-    (tmp_path / "mine.yaml").write_text("task: mine\nrpts:\n", encoding="utf-8")
-    assert "The task 'mine'" in told(tmp_path)
-    assert "rpts: should have data: and answer:, not None" in told(tmp_path)
+def test_parts_that_cannot_be_used(
+    tmp_path: Path, form: str, keys: dict[str, str], said: str
+) -> None:
+    assert said.format(folder=tmp_path) in told(write(tmp_path, [good()], form, **keys))
 
 
 def test_the_check_alone_tells_the_same(tmp_path: Path) -> None:
@@ -242,38 +220,16 @@ def test_images_without_gold_reasoning_need_a_judge_that_sees(tmp_path: Path) ->
     assert "LMMS_RPTS_EVIDENCE=facts" in found
 
 
-def test_the_whole_configuration(tmp_path: Path) -> None:
-    """The task's own keys take precedence; a file that includes another one has its own folder."""
-    write(tmp_path, [good(), good()], "answer: none\nvariant: free\nevidence: facts")
-    with (tmp_path / "mine.yaml").open("a") as yaml:
-        yaml.write("repeats: 3\n")
-    (tmp_path / "heir.yaml").write_text("task: heir\ninclude: mine.yaml\nrepeats: 2\n")
-    found = manager(tmp_path)
-    mine, heir = found._get_config("mine"), found._get_config("heir")
-    assert "rpts" not in mine
-    assert (mine["repeats"], heir["repeats"]) == (3, 2)
-    assert heir["dataset_kwargs"] == mine["dataset_kwargs"]
-    assert mine["generation_kwargs"]["until"] == []
-    assert mine["reasoning_tags"] == "none"
-    assert [each["metric"] for each in mine["metric_list"]] == [
-        name for name, each in METRICS.items() if not each.needs_answer
-    ]
-    assert mine["metadata"]["instances"] == 2
-    assert mine["filter_list"][0]["filter"][:2] == [
-        {"function": "rpts_transform", "mode": "auto", "answer": "none"},
-        {"function": "rpts_score", "evidence": "facts"},
-    ]
-
-
-def test_a_function_of_the_users_grades(tmp_path: Path) -> None:
-    def grade(response: str, doc: Any) -> bool:
-        return True
-
-    write(tmp_path, [good(answer="what no rule could grade ?")])
-    config = {"task": "mine", "rpts": {"data": "data.jsonl", "answer": grade}}
-    transform = expand(config, tmp_path)["filter_list"][0]["filter"][0]
-    assert transform["grade"] is grade
-    assert transform["answer"] == "text"
+def test_a_task_that_includes_another_one(tmp_path: Path) -> None:
+    """The file's own keys take precedence; functions stay those of the included folder."""
+    write(tmp_path, [good(), good()], "none")
+    (tmp_path / "heir").mkdir()
+    heir = f"task: heir\ninclude: {tmp_path}/mine.yaml\nrepeats: 2\n"
+    (tmp_path / "heir" / "heir.yaml").write_text(heir)
+    found = manager(tmp_path)._get_config("heir")
+    assert (found["task"], found["repeats"]) == ("heir", 2)
+    assert found["metadata"]["instances"] == 2
+    assert found["metadata"]["images"] == str(tmp_path / "images")
 
 
 def test_the_documents(tmp_path: Path) -> None:
@@ -290,7 +246,6 @@ def test_the_documents(tmp_path: Path) -> None:
         reasoning=tuple(GOLD),
         answer="4",
         options=("1", "0.0000001"),
-        references=(),
         tolerance=0.0,
         ability=("Math",),
         relation=None,
@@ -309,7 +264,7 @@ def test_numbers_are_written_in_plain_digits(value: Any, text: str) -> None:
 
 def test_a_file_is_examined_once_until_it_changes(tmp_path: Path) -> None:
     write(tmp_path, [good()])
-    source = Source(tmp_path / "data.jsonl", tmp_path / "images", "number", "en")
+    source = OwnData(tmp_path / "data.jsonl", tmp_path / "images", "number")
     assert load(source) is load(source)
     (tmp_path / "data.jsonl").write_text(json.dumps(good()) + "\n" + json.dumps(good()))
     assert len(load(source)) == 2
@@ -344,18 +299,6 @@ def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], sai
     (check,) = examine_folder(make(tmp_path))
     assert check.state == "problem"
     assert said in check.said
-
-
-def test_a_task_that_another_one_hides_is_refused(tmp_path: Path) -> None:
-    write(tmp_path, [good()], "answer: number")
-    (yaml,) = tmp_path.glob("*.yaml")
-    index = {"mine": {"type": "task", "yaml_path": "/elsewhere/mine.yaml"}}
-    manager = SimpleNamespace(include_path=str(tmp_path), task_index=index)
-    with pytest.raises(DataError, match="would run instead"):
-        refuse_shadowed(manager, ["mine"])
-    refuse_shadowed(manager, ["other"])
-    index["mine"]["yaml_path"] = str(yaml)
-    refuse_shadowed(manager, ["mine"])
 
 
 @table(

@@ -11,14 +11,16 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_eval.utils import load_yaml_config
 from PIL import Image, ImageFile
 
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.reform_eval.benchmark import BUILT, DIMENSIONS, data_sets, groups
+from lmms_rpts.tasks.reform_eval.benchmark import DIMENSIONS, FOLDER, data_sets, groups
 from lmms_rpts.tasks.reform_eval.data import read_samples, root_of, with_boxes
 from lmms_rpts.tasks.reform_eval.dataset import examine, load_samples
+from lmms_rpts.tasks.reform_eval.yamls import task_files
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
@@ -56,7 +58,7 @@ def test_tasks_are_built_with_their_metrics_and_lengths(
 ) -> None:
     for at, setting in enumerate(("long", "published")):
         configure(monkeypatch, reform={"path": str(folder), "max_tokens": setting})
-        config = BUILT[task](full=True)
+        config = load_yaml_config(str(FOLDER / f"{task}.yaml"))
         found = config.get("generation_kwargs", {}).get("max_new_tokens")
         assert found == (tokens and tokens[at])
     assert config["output_type"] == output
@@ -66,12 +68,20 @@ def test_tasks_are_built_with_their_metrics_and_lengths(
     assert ("doc_to_choice" in config) == (output == "multiple_choice")
     path = Path(config["dataset_kwargs"]["data_files"]["test"])
     assert json.loads(path.read_text(encoding="utf-8").splitlines()[0])["set"] in task
-    assert BUILT[task](full=False).items() <= config.items()
+
+
+def test_the_task_files_are_those_that_the_script_writes() -> None:
+    """``python -m lmms_rpts.tasks.reform_eval.yamls`` writes them."""
+    found = {each.name: each.read_text(encoding="utf-8") for each in FOLDER.glob("*.yaml")}
+    assert found == task_files()
+    assert max(len(text.splitlines()) for text in found.values() if "task: reform" in text) <= 5
 
 
 def test_groups_are_built_with_equal_weights() -> None:
-    assert {name for name in BUILT if "group" in BUILT[name](full=False)} == {*groups()}
-    whole, captions = BUILT["reform_eval"](full=True), BUILT["reform_description"](full=True)
+    whole, captions = (
+        load_yaml_config(str(FOLDER / f"{name}.yaml"))
+        for name in ("reform_eval", "reform_description")
+    )
     assert whole["task"] == groups()["reform_eval"]
     assert not any(each["weight_by_size"] for each in whole["aggregate_metric_list"])
     named = [each["metric"] for each in captions["aggregate_metric_list"]]

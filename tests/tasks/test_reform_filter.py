@@ -15,11 +15,10 @@ from loguru import logger
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.host.result_hooks import TokenLoss
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import RunOf
-from lmms_rpts.tasks.aggregation import mean_of_scored, stderr_of_scored
+from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.all_runs import summarize
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.reform_eval import results
@@ -144,7 +143,13 @@ def likelihood(values: Sequence[Any]) -> dict[str, Any]:
 
 
 def losses(*totals: tuple[float, int]) -> list[Any]:
-    return [(TokenLoss(-total, tokens), False) for total, tokens in totals]
+    """As lmms-eval hands them on: text of what ``hf_multimodal`` returns."""
+    return [
+        str(
+            (total / tokens if tokens else math.inf, False, -total if tokens else -math.inf, tokens)
+        )
+        for total, tokens in totals
+    ]
 
 
 def test_the_sum_and_the_mean_choose_differently(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -241,8 +246,6 @@ def test_metrics_of_rounds_are_those_of_the_gold_task() -> None:
     for name in ("accuracy", "accuracy_strict", "format_hit_rate"):
         mean = mean_of_scored([each[name] for each in items])
         assert mean == pytest.approx(mean_of_scored([each[name] for each in gold]))
-        assert getattr(mean, "n", None) == 35
-        assert stderr_of_scored([each[name] for each in items]) >= 0
     online = results.instability_of_rounds([each["instability"] for each in items])
     assert online == pytest.approx(results.instability_over([e["instability"] for e in gold]))
     found = results.process("online", dialogues[0], ["no JSON", ["{}"], None])

@@ -2,28 +2,16 @@
 
 from __future__ import annotations
 
-import copy
 import json
 import math
-import pickle
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
-from scipy.special import stdtrit
 
 from lmms_rpts.filters.metrics import METRICS, is_sound
 from lmms_rpts.reasoning import build_tree, rpts_score
-from lmms_rpts.stats.intervals import estimate_mean, numbered
-from lmms_rpts.tasks.aggregation import (
-    Mean,
-    StandardError,
-    Value,
-    mean_of_scored,
-    mean_over_tasks,
-    stderr_of_scored,
-    stderr_over_tasks,
-)
+from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.reasoning.short import chain
 from tests.support.runs import make_record
@@ -158,16 +146,10 @@ def test_sound_is_from_the_threshold_on(rpts: float, threshold: float, sound: bo
     assert is_sound(rpts, threshold) is sound
 
 
-def test_mean_and_standard_error_by_hand() -> None:
-    """1, 2, 3, 4, ignoring None: mean 2.5, variance 5/3, standard error sqrt(5/12)."""
-    items = [1, None, 2, 3, None, 4]
-    assert mean_of_scored(items) == 2.5
-    assert stderr_of_scored(items) == pytest.approx(math.sqrt(5 / 12))
-
-
-def test_nothing_scored() -> None:
+def test_means_leave_out_what_has_no_value() -> None:
+    assert mean_of_scored([1, None, 2, 3, None, 4]) == 2.5
+    assert mean_of_scored([[1.0, None], [3.0]]) == 2.0
     assert math.isnan(mean_of_scored([None]))
-    assert math.isnan(stderr_of_scored([1.0, None]))
 
 
 def test_groups_weigh_by_size_and_leave_out_tasks_without_a_value() -> None:
@@ -175,109 +157,3 @@ def test_groups_weigh_by_size_and_leave_out_tasks_without_a_value() -> None:
     assert mean_over_tasks([0.5, 1.0], [30, 10], False) == pytest.approx(0.75)
     assert mean_over_tasks([0.5, math.nan], [30, 10]) == 0.5
     assert math.isnan(mean_over_tasks([math.nan], [3]))
-
-
-def test_a_group_weighs_a_mean_by_the_values_that_are_there() -> None:
-    """Of 100 documents each, 30 and 10 have a value: (0.5 * 30 + 1.0 * 10) / 40 = 0.625."""
-    means = [Mean(0.5, n=30), Mean(1.0, n=10)]
-    assert mean_over_tasks(means, [100, 100]) == pytest.approx(0.625)
-    assert mean_over_tasks(means, [100, 100], False) == pytest.approx(0.75)
-    with pytest.raises(ValueError, match="zip"):
-        mean_over_tasks(means, [100])
-
-
-def test_a_value_knows_its_document() -> None:
-    doc = {"id": 7, "visual_clue": ["a.png"], "answer": "agree"}
-    found = process_results(doc, [record(0.5, True)])
-    value = found["rpts"]
-    assert isinstance(value, Value)
-    assert (value, value.document) == (0.5, '[7, ["a.png"], "agree"]')
-    assert json.dumps(found) == json.dumps(metrics(record(0.5, True)))
-
-
-def errors(*tasks: dict[str, float | None]) -> list[float]:
-    return [
-        stderr_of_scored(
-            [None if x is None else Value(x, document=name) for name, x in task.items()]
-        )
-        for task in tasks
-    ]
-
-
-def test_translations_are_one_cluster_in_a_groups_standard_error() -> None:
-    """Worked manually: 0 and 1 in both languages. The mean is 1/2, the clusters' residuals are -1
-    and 1, their squares sum to 2: sqrt(2 * 2/1) / 4 = 1/2, and not the 0.29 of four documents.
-    """
-    each = errors({"a": 0.0, "b": 1.0}, {"a": 0.0, "b": 1.0})
-    assert stderr_over_tasks(each) == pytest.approx(0.5)
-
-
-def test_a_groups_standard_error_is_that_of_the_analysis() -> None:
-    english: dict[str, float | None] = {"a": 0.2, "b": 0.9, "c": None, "d": 0.4, "e": 0.7}
-    chinese: dict[str, float | None] = {"a": 0.3, "b": 0.8, "c": 0.1, "d": None, "f": 1.0}
-    error = stderr_over_tasks(errors(english, chinese))
-    pairs = [(name, x) for task in (english, chinese) for name, x in task.items() if x is not None]
-    clusters = numbered([name for name, _ in pairs])
-    found = estimate_mean([x for _, x in pairs], clusters, bounded=False)
-    assert error is not None
-    assert found.value is not None
-    assert found.high is not None
-    half = found.high - found.value
-    assert error * stdtrit(len(set(clusters)) - 1, 0.975) == pytest.approx(half)
-
-
-def test_a_task_with_one_value_is_no_obstacle() -> None:
-    each = errors({"a": 0.0}, {"b": 1.0})
-    assert all(math.isnan(error) for error in each)
-    assert stderr_over_tasks(each) == pytest.approx(0.5)
-    assert math.isnan(stderr_over_tasks(errors({"a": 0.0}, {"a": 1.0})) or 0.0)
-    assert math.isnan(stderr_over_tasks(errors({"a": None}, {"b": None})) or 0.0)
-
-
-def test_other_tasks_errors_are_left_to_lmms_eval() -> None:
-    mixed = stderr_of_scored([Value(0.0, document="a"), 1.0])  # the second value has no document
-    assert mixed == pytest.approx(0.5)
-    assert not isinstance(mixed, StandardError)
-    assert stderr_over_tasks([0.1, 0.2]) is None
-    assert stderr_over_tasks([*errors({"a": 0.0, "b": 1.0}), 0.2]) is None
-    assert stderr_over_tasks([]) is None
-
-
-def test_numbers_are_copied_with_what_they_know() -> None:
-    (error,) = errors({"a": 0.0, "b": 1.0})
-    mean = mean_of_scored([0.25, None, 0.75, 0.5])
-    for copied in (copy.deepcopy, lambda each: pickle.loads(pickle.dumps(each))):
-        assert (copied(mean), copied(mean).n) == (mean, 3)
-        assert copied(error) == error
-        assert [value.document for value in copied(error).values] == ["a", "b"]
-    assert json.dumps(error) == json.dumps(float(error))
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        {"id": 8, "visual_clue": ["a.png"], "answer": "agree"},
-        {"id": "7", "visual_clue": ["a.png"], "answer": "agree"},
-        {"id": 7, "visual_clue": ["b.png"], "answer": "agree"},
-        {"id": 7, "visual_clue": ["a.png"], "answer": "disagree"},
-    ],
-)
-def test_ids_that_are_equal_by_chance_make_no_cluster(other: dict[str, Any]) -> None:
-    """Two tasks whose documents are numbered from 0 were once treated as the same documents."""
-    doc = {"id": 7, "visual_clue": ["a.png"], "answer": "agree"}
-    first, second = (process_results(each, [record(0.5, True)])["rpts"] for each in (doc, other))
-    assert isinstance(first, Value)
-    assert isinstance(second, Value)
-    assert first.document != second.document
-
-
-@pytest.mark.parametrize("doc", [{}, {"id": None, "visual_clue": ["a.png"]}, {"id": 1}])
-def test_a_document_that_nobody_knows_is_no_cluster(doc: dict[str, Any]) -> None:
-    found = process_results(doc, [record(0.5, True)])["rpts"]
-    assert found == 0.5
-    assert not isinstance(found, Value)
-
-
-def test_a_groups_mean_passes_over_what_is_no_number() -> None:
-    """lmms-eval passes [] for a metric that a task does not list."""
-    assert mean_over_tasks([0.5, []], [30, 10]) == 0.5  # type: ignore[list-item]

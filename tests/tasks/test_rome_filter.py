@@ -1,4 +1,4 @@
-"""``rome_answer``: which grader counts, the prompts of the judge, and the record; the verifier."""
+"""``rome_answer``: which grader counts, the prompts of the judge, and the record."""
 
 from __future__ import annotations
 
@@ -10,9 +10,7 @@ from typing import Any
 from unittest.mock import ANY
 
 import pytest
-from lmms_eval.verifiers import build_verification_pipeline
 
-import lmms_rpts.plugin
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN
@@ -25,7 +23,6 @@ from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import JudgeServer, constant
 from tests.support.rome import ENTRIES, changed, make_doc, write_rome
-from tests.support.tables import table
 
 Record = dict[str, Any]
 CORRECT, INCORRECT = "Both say B.\nVerdict: correct", "It says A.\nVerdict: incorrect"
@@ -254,72 +251,3 @@ def test_a_question_without_a_reference_is_told(
     check_tasks(["rome_geo"])
     with pytest.raises(DataError, match="question 'question_diagrams_1': it has no 'reference'"):
         check_tasks(["rome"])
-
-
-ORDER = {"evaluator": "ordered_list_matching", "evaluator_kwargs": {"order": ["A", "B"]}}
-PLACE = {
-    "evaluator": "location_matching",
-    "evaluator_kwargs": {
-        "location_fine_grained": ["Harbour Gate"],
-        "location_coarse_grained": ["Northport"],
-    },
-}
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _registered() -> None:
-    lmms_rpts.plugin.register()
-
-
-def pipeline(**verifier: Any) -> Any:
-    return build_verification_pipeline({"verifier": {"type": "rome", **verifier}})
-
-
-@table(
-    "config, prediction, score",
-    (ORDER, "Final Answer: A, B", 1.0),
-    (ORDER, "Final Answer: B, A", 0.0),
-    (ORDER, "Final Answer: C, A, D, B", 1.0),  # as published: a subsequence
-    ({**ORDER, "strict": False}, "Final Answer: C, A, D, B", 1.0),
-    ({**ORDER, "strict": True}, "Final Answer: C, A, D, B", 0.0),
-    ({**ORDER, "strict": True}, "Final Answer: A, B", 1.0),
-    (PLACE, "Final Answer: Harbour Gate", 1.0),
-    (PLACE, "Final Answer: Northport", 0.5),
-    (PLACE, "<think>Harbour Gate</think>Final Answer: Southport", 0.0),
-    (PLACE, "<think>Harbour Gate", 0.0),
-    (PLACE, "", 0.0),
-    (PLACE, "\ud800", 0.0),
-)
-def test_text_is_graded_as_in_the_tasks(
-    config: dict[str, Any], prediction: str, score: float
-) -> None:
-    found = pipeline(**config)("Where is it?", prediction, "Harbour Gate")
-    assert found.score == score
-    assert found.is_correct == found.metadata["confident"] == (score == 1.0)
-    assert str(config["evaluator"]) in found.raw_output
-
-
-@table(
-    "config, said",
-    ({"evaluator": "location_matchin", "evaluator_kwargs": {}}, "mean location_matching"),
-    ({"evaluator": "number_matching", "evaluator_kwargs": {}}, "'value_to_match' is missing"),
-    ({"evaluator": "choices_matching", "evaluator_kwargs": None}, "should be an object"),
-)
-def test_a_bad_configuration_is_told_when_it_is_built(config: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        pipeline(**config)
-
-
-def test_another_verifier_is_asked_where_the_rule_finds_no_match() -> None:
-    chain = [
-        {
-            "type": "rome",
-            "evaluator": "key_items_matching",
-            "evaluator_kwargs": {"key_items": ["x"]},
-        },
-        {"type": "contains"},
-    ]
-    both = pipeline(type="composite", verifiers=chain)
-    assert both("", "in other words", "other words").score == 1.0
-    assert both("", "x", "other words").score == 1.0
-    assert both("", "y", "other words").score == 0.0

@@ -41,7 +41,6 @@ from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
     benchmarks,
-    broken_benchmarks,
     refuse_unknown_settings,
     settings_tables,
 )
@@ -98,7 +97,7 @@ def plan(
     notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them."""
-    from lmms_rpts.host.own_files import examine_folder
+    from lmms_rpts.host.own_tasks import examine_folder
 
     judge = Stage(
         "judge",
@@ -147,18 +146,7 @@ def check_settings() -> list[Check]:
 
 def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
-    known: list[Benchmark] = []
-    try:
-        known += benchmarks().values()
-        broken = [
-            problem("benchmarks", each, "fix that package, or uninstall it")
-            for each in broken_benchmarks()
-        ]
-    except SettingError as error:
-        broken = [problem("benchmarks", error)]
-    if broken:
-        yield Stage("benchmarks", "listing benchmarks", lambda: broken)
-    for each in known:
+    for each in benchmarks().values():
         yield Stage(each.title, "checking data and images", partial(_examine, each))
 
 

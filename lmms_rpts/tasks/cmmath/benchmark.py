@@ -1,4 +1,4 @@
-"""CMMaTH: Chinese school mathematics with images, graded or scored by RPTS; and its settings."""
+"""CMMaTH: Chinese school mathematics with images, graded; and its settings."""
 
 from __future__ import annotations
 
@@ -32,13 +32,6 @@ REQUEST_KINDS = (
         _TEMPLATES,
         words=("perception", "reasoning", "calculation", "reject", "感知", "推理", "计算", "拒答"),
     ),
-    RequestKind(
-        "solution",
-        4096,
-        {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "question": "⟦3⟧", "response": "⟦4⟧"},
-        "steps",
-        _TEMPLATES,
-    ),
 )
 
 
@@ -68,18 +61,10 @@ BENCHMARK = Benchmark(
     settings=CmmathSettings,
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
-    filters={
-        "cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter",
-        "cmmath_transform": f"{_HERE}.reasoning:CmmathTransformFilter",
-    },
-    verifiers={"cmmath": f"{_HERE}.verifier:CmmathVerifier"},
+    filters={"cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter"},
     record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.record:GRADING",
     answers=f"{_HERE}.filter:ANSWERS",
     request_kinds=REQUEST_KINDS,
-    scored={"cmmath_rpts": ()},
-    documents=f"{_HERE}.reasoning:read_documents",
     images=f"{_HERE}.data:images_folder",
-    unforeseeable="its reference solutions are not written in steps, so the number of steps "
-    "of a response is unknown",
 )

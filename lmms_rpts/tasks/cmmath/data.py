@@ -304,17 +304,6 @@ def check_cmmath(images: bool = True, text: str = "") -> None:
             )
 
 
-def check_rpts() -> None:
-    """Check what ``cmmath_rpts`` needs."""
-    from lmms_rpts.filters.aggregate import AggregateFilter
-    from lmms_rpts.filters.score import ScoreFilter
-    from lmms_rpts.tasks.cmmath.reasoning import CmmathTransformFilter
-
-    for each in (CmmathTransformFilter, ScoreFilter, AggregateFilter):
-        each()
-    check_problems()
-
-
 def check_problems(images: bool = True) -> Questions[Problem]:
     """Check the problems and, if a task shows them, their images."""
     read = DATA.load()
@@ -361,5 +350,5 @@ CHECKS: dict[str, Callable[[], object]] = {
     "cmmath_ocr": partial(check_cmmath, images=False, text="ocr"),
     "cmmath_caption": partial(check_cmmath, images=False, text="caption"),
     "cmmath_inputs": partial(check_cmmath, text="caption"),
-    "cmmath_rpts": check_rpts,
+    "cmmath_describe": check_problems,
 }

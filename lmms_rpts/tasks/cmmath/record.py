@@ -132,15 +132,6 @@ class CmmathRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.cmmath"
     BENCHMARK: ClassVar[str] = "CMMaTH"
     FILTER: ClassVar[str] = "cmmath_grade"
-    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
-        "question": ("instance.question",),
-        "gold": ("instance.reference",),
-        "answer": ("answer",),
-        "score": ("score",),
-        "rule": ("outcome_by_rules",),
-        "judge": ("judged",),
-        "why": ("reason", "grades.judge.reply", "grades.judge.error", "grades.rule.rule"),
-    }
 
     score: Share | None = Field(
         description="the grade that counts, 1 or 0; null if unscored (an undecided answer is "

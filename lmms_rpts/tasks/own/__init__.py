@@ -1,4 +1,1 @@
-"""Custom tasks: a short YAML and a file of instances, expanded to complete tasks of lmms-eval."""
-
-KEY = "rpts"
-"""The key of a YAML that is expanded."""
+"""Own tasks: a YAML, a file of instances with their images, and the module that reads them."""

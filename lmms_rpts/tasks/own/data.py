@@ -1,4 +1,4 @@
-"""Instances of custom tasks: their model, the reader of a file, and the documents for filters."""
+"""The data of own tasks: the model of an instance, the reader of a file, and the documents."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, get_args
+from typing import TYPE_CHECKING, Annotated, Any, get_args
 
 from pydantic import BeforeValidator, PlainValidator, ValidationError
 
@@ -16,12 +16,18 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.filters.documents import STANCES, Relation, gold_faults
+from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.images import named_faults
+from lmms_rpts.tasks.aggregation import metric_list
+from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
+from lmms_rpts.tasks.images import add_image_column, named_faults
 from lmms_rpts.tasks.own.prompts import lettered
 from lmms_rpts.tasks.questions import Identity
+from lmms_rpts.tasks.rpts_eval import data as rpts_eval
+
+if TYPE_CHECKING:
+    from datasets import Dataset
 
 FORMS = ("agree", "choice", "number", "text", "mixed", "none")
 """Types of answers, which determine how they are graded; ``none``: not graded."""
@@ -30,7 +36,7 @@ FUNCTION = "function"
 """The form of answers that a custom function grades."""
 
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
-NO_ANSWERS = " (answer: none in the YAML if there are no answers)"
+NO_ANSWERS = " (answer none, in utils.py and in the YAML, if there are no answers)"
 """Advice in the message on a missing answer."""
 
 _NEAR = 0.8
@@ -70,7 +76,6 @@ class Instance(Model):
     texts: tuple[Text, ...] = ()
     reasoning: tuple[Text, ...] = ()
     options: tuple[_Answer, ...] = ()
-    references: tuple[Text, ...] = ()
     tolerance: Share = 0.0
     language: Language | None = None
     ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
@@ -90,7 +95,7 @@ class OwnDocument:
             it is a statement to agree or disagree with.
         background: only the context of the instance, for the prompt.
         form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options, references: empty if there are none.
+        answer, options: empty if there are none.
         tolerance: maximum relative error of a number.
     """
 
@@ -105,33 +110,70 @@ class OwnDocument:
     reasoning: tuple[str, ...]
     answer: str
     options: tuple[str, ...]
-    references: tuple[str, ...]
     tolerance: float
     ability: tuple[str, ...]
     relation: str | None
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class OwnData:
     """The file of the instances of a task, the folder of their images, and their defaults.
 
+    A task has a module ``utils.py`` beside its YAML, which makes one of these and names the parts
+    to which the YAML refers (``!function utils.process_docs``).
+
     Attributes:
-        form: type of the answers.
+        answer: type of the answers: one of ``FORMS``, or ``FUNCTION``.
         language: language of the prompts of instances without one.
     """
 
     data: Path
     images: Path
-    form: str
-    language: str
+    answer: str
+    language: str = "en"
+
+    def __post_init__(self) -> None:
+        for name, value, known in (
+            ("answer", self.answer, (*FORMS, FUNCTION)),
+            ("language", self.language, get_args(Language)),
+        ):
+            if value not in known:
+                raise DataError(
+                    f"{self.data} cannot be evaluated: {name} should be one of {', '.join(known)}, "
+                    f"not {shown(value)}"
+                )
+
+    def dataset_kwargs(self) -> dict[str, Any]:
+        """Where the ``datasets`` library finds the documents."""
+        return dataset_kwargs(load(self), OwnDocument, "own_tasks", "documents")
+
+    def process_docs(self, dataset: Dataset) -> Dataset:
+        """The documents with their images."""
+        return add_image_column(dataset, folder=self.images, root=self.images, column="visual_clue")
+
+    def metadata(self) -> dict[str, Any]:
+        """What is known of the data and of the settings, for the results file."""
+        documents = load(self)
+        return {
+            **rpts_eval.metadata,
+            "instances": len(documents),
+            "data_sha256": digest(documents),
+            "answer": self.answer,
+            "data": str(self.data),
+            "images": str(self.images),
+        }
 
 
-def load(source: Source) -> tuple[OwnDocument, ...]:
+METRIC_LIST = metric_list({name: each for name, each in METRICS.items() if not each.needs_answer})
+"""``metric_list`` of a task whose answers are not graded."""
+
+
+def load(source: OwnData) -> tuple[OwnDocument, ...]:
     """The documents of a task, with their images checked."""
     if not source.data.is_file():
         raise DataError(
-            f"Cannot read the file of instances {source.data}: No such file. Set data: under rpts: "
-            "to it, relative to the YAML file"
+            f"Cannot read the file of instances {source.data}: No such file. Name it in utils.py, "
+            "beside the YAML file"
         )
     # Unchanged files are checked once: lmms-eval reads a task's configuration several times.
     found = source.data.stat()
@@ -143,20 +185,20 @@ def load(source: Source) -> tuple[OwnDocument, ...]:
 
 @lru_cache(maxsize=8)
 def _loaded(
-    source: Source, stamp: tuple[int, ...]
+    source: OwnData, stamp: tuple[int, ...]
 ) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
     rows = list(read_rows(source.data))
-    instances, faults = check_instances(rows, source.form)
+    instances, faults = check_instances(rows, source.answer)
     named = [(f"{label(row)}: images", each.images) for row, each in instances if each.images]
     if named and not source.images.is_dir():
         faults.append(
-            f"the folder of images {source.images} is missing: create it, or set another one as "
-            "images: under rpts:"
+            f"the folder of images {source.images} is missing: create it, or name another one in "
+            "utils.py"
         )
     else:
         faults += named_faults(named, source.images, source.images)
     documents = (
-        as_document(each, source.form, source.language, row.number) for row, each in instances
+        as_document(each, source.answer, source.language, row.number) for row, each in instances
     )
     return tuple(documents), tuple(faults)
 
@@ -234,7 +276,6 @@ def as_document(instance: Instance, form: str, language: str, number: int) -> Ow
         reasoning=instance.reasoning,
         answer=answer,
         options=options,
-        references=instance.references,
         tolerance=instance.tolerance,
         ability=instance.ability,
         relation=instance.relation,

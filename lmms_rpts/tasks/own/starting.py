@@ -15,35 +15,79 @@ from tqdm import tqdm
 from lmms_rpts.base.files import draft_of
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.own.config import IMAGES
-from lmms_rpts.tasks.own.data import Source, load
+from lmms_rpts.tasks.own.data import OwnData, load
 
-DATA, README, RESPONSES = "data.jsonl", "README.md", "responses.jsonl"
+DATA, IMAGES, UTILS = "data.jsonl", "images", "utils.py"
+README, RESPONSES = "README.md", "responses.jsonl"
 
 _MANY = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
-_YAML = """\
-# A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains every key.
+TASK_FILE = """\
+# A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains its parts.
 task: {name}
-rpts:
-  data: {data}
-  images: {images}
-  answer: {form}  # agree, choice, number, text, mixed, none, or !function grading.grade
-  variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
-  language: {language}  # of the prompts (en or zh); the texts may be in any language
-  # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
+dataset_path: json
+dataset_kwargs: !function utils.dataset_kwargs
+test_split: test
+process_docs: !function utils.process_docs
+output_type: generate_until
+doc_to_visual: !function lmms_rpts.tasks.own.prompts.doc_to_visual
+doc_to_text: !function lmms_rpts.tasks.own.prompts.doc_to_text
+doc_to_messages: !function lmms_rpts.tasks.own.prompts.doc_to_messages
+doc_to_target: answer
+lmms_eval_specific_kwargs:
+  default:
+    variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
+generation_kwargs:
+  max_new_tokens: 2048
+  temperature: 0
+  do_sample: false
+  until: []
+reasoning_tags: none  # rpts_transform handles thinking
+filter_list:
+  - name: none
+    filter:
+      - function: rpts_transform
+        mode: auto
+        answer: {form}  # agree, choice, number, text, mixed or none; as in utils.py
+      - function: rpts_score
+        # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
+      - function: rpts_aggregate
+        decay: 0.9
+        focus_height: 1
+process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
+metric_list: !function {metrics}
+metadata: !function utils.metadata
 """
+TASK_MODULE = """\
+\"\"\"The data of the task {name}, which lmms-rpts reads and checks.\"\"\"
+
+from pathlib import Path
+
+from lmms_rpts.tasks.own.data import OwnData
+
+FOLDER = Path(__file__).parent
+DATA = OwnData(
+    data=FOLDER / "{data}",
+    images=FOLDER / "{images}",
+    answer="{form}",
+    language="{language}",  # of the prompts (en or zh); the texts may be in any language
+)
+dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()
+"""
+METRICS = "lmms_rpts.tasks.rpts_eval.results.METRIC_LIST"
+_UNGRADED = "lmms_rpts.tasks.own.data.METRIC_LIST"
 _README = """\
 # {name}
 
-- `{name}.yaml`: the task. `{data}`: one instance per line. `{images}/`: its images.
+- `{name}.yaml`: the task. `utils.py`: where its data are.
+- `{data}`: one instance per line. `{images}/`: its images.
 - A line has `{question}`{answer}.
 - It may have `images`, `context`, `texts`, `options`, `reasoning`, `id` and more.
 - Gold `reasoning`: `Image0 -> what it shows`, `Conclusion0 + Text0 -> what follows`.
 - Check the data before a run: `{check}` (without `--judge none`, also your judge)
 - Run: `{run}`
 - View the results: `{report}`
-- Every field and key: docs/your-own-data.md of lmms-rpts.
+- Every field: docs/your-own-data.md of lmms-rpts.
 """
 
 
@@ -71,7 +115,7 @@ class Start:
         """The names of the written files."""
         responses = (RESPONSES,) if self.responses else ()
         images = (IMAGES,) if self.images else ()
-        return (f"{self.name}.yaml", DATA, README, *responses, *images)
+        return (f"{self.name}.yaml", UTILS, DATA, README, *responses, *images)
 
 
 def check_name(name: str) -> None:
@@ -81,8 +125,8 @@ def check_name(name: str) -> None:
         reason = "use at most 64 English letters, digits and _, not starting with a digit"
     elif ours is not None:
         reason = f"names that begin with {ours.name} belong to {ours.title}"
-    elif name.endswith(("_rpts", "_rpts_steps")):  # the form of a task that RPTS wraps
-        reason = "this suffix is reserved for tasks that RPTS wraps"
+    elif name.endswith("_rpts"):
+        reason = "this suffix is reserved for scored responses to other tasks"
     else:
         return
     raise DataError(f"{name!r} cannot be the name of a task: {reason}. Choose another name.")
@@ -186,7 +230,10 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
             "move them."
         )
     texts = {
-        f"{start.name}.yaml": _YAML.format(
+        f"{start.name}.yaml": TASK_FILE.format(
+            name=start.name, form=start.form, metrics=_UNGRADED if start.form == "none" else METRICS
+        ),
+        UTILS: TASK_MODULE.format(
             name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
         ),
         README: _README.format(
@@ -216,7 +263,8 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
     for name, text in texts.items():
         with draft_of(folder / name) as draft:
             draft.write_text(text, encoding="utf-8", newline="\n")
-    load(Source(folder.absolute() / DATA, folder.absolute() / IMAGES, start.form, start.language))
+    place = folder.absolute()
+    load(OwnData(place / DATA, place / IMAGES, start.form, start.language))
 
 
 def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:

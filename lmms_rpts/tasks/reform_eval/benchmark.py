@@ -6,7 +6,7 @@ import csv
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from functools import cache, partial
+from functools import cache
 from pathlib import Path
 from pkgutil import resolve_name
 from typing import Any, ClassVar, Literal, NamedTuple, get_args
@@ -34,6 +34,8 @@ DIMENSIONS = {
 }
 
 _HERE = "lmms_rpts.tasks.reform_eval"
+FOLDER = Path(__file__).parent / "yaml"
+"""The folder of the task files, which ``yamls.py`` writes."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,66 +138,6 @@ def groups() -> Mapping[str, list[str]]:
     return found
 
 
-# --- configurations for lmms-eval ----------------------------------------------------------------
-
-
-def _task(name: str, *, full: bool) -> dict[str, Any]:
-    """The configuration of a task; without ``full`` only its type and filters, fast to compute."""
-    chosen, method, history = TASKS[name]
-    output_type, filter_name = {
-        ("generation", "gold"): ("generate_until", "reform_answer"),
-        ("generation", "online"): ("generate_until_multi_round", "reform_online"),
-        ("likelihood", "gold"): ("multiple_choice", "reform_likelihood"),
-    }[method, history]
-    config: dict[str, Any] = {
-        "task": name,
-        "dataset_path": "json",
-        "test_split": "test",
-        "output_type": output_type,
-        # Our filters handle thinking; lmms-eval's own stripping would lose it.
-        "reasoning_tags": "none",
-        "filter_list": [{"name": "none", "filter": [{"function": filter_name}]}],
-    }
-    if not full:
-        return config
-    from lmms_rpts.tasks.aggregation import metric_list
-    from lmms_rpts.tasks.reform_eval import dataset, prompts, results
-
-    functions = ["doc_to_visual", "doc_to_text", "doc_to_messages", "doc_to_target"]
-    for function in [*functions, *(["doc_to_choice"] if method == "likelihood" else [])]:
-        config[function] = getattr(prompts, function)
-    form = "online" if history == "online" else chosen.form
-    config["process_results"] = partial(results.process, form)
-    config["metric_list"] = metric_list(results.metrics_of(form))
-    if method == "likelihood":
-        config["target_delimiter"] = " "
-    else:
-        config["generation_kwargs"] = dataset.generation_kwargs(chosen)
-    config["dataset_kwargs"] = dataset.dataset_kwargs(name)
-    config["metadata"] = dataset.metadata(name)
-    return config
-
-
-def _group(name: str, *, full: bool) -> dict[str, Any]:
-    """The configuration of a group: its sets have equal weights, as in the published averages."""
-    config: dict[str, Any] = {"group": name, "task": list(groups()[name])}
-    if full:
-        from lmms_rpts.tasks.aggregation import group_metric_list
-        from lmms_rpts.tasks.reform_eval.results import group_metrics
-
-        names = group_metrics(captions=name == "reform_description")
-        config["aggregate_metric_list"] = group_metric_list(names, weight_by_size=False)
-        config["metadata"] = {"version": 1.0}
-    return config
-
-
-# The function that builds the configuration of each task and group.
-BUILT: Mapping[str, Callable[..., dict[str, Any]]] = {
-    **{name: partial(_task, name) for name in TASKS},
-    **{name: partial(_group, name) for name in groups()},
-}
-
-
 Order = Literal["balanced", "fixed"]
 WordingChoice = Literal["varied", "fixed"]
 Reduction = Literal["sum", "mean"]
@@ -271,7 +213,6 @@ BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
     folder=Path(__file__).parent,
-    built=f"{_HERE}.benchmark:BUILT",
     settings=ReformSettings,
     checks=f"{_HERE}.dataset:CHECKS",
     examine=f"{_HERE}.dataset:examine",

@@ -1,4 +1,8 @@
-"""The data of ReForm-Eval on this machine: loaded, checked before a run, and shown in reports."""
+"""The data of ReForm-Eval on this machine: loaded, checked before a run, and shown in reports.
+
+The task files refer to ``kwargs_SET``, ``generation_SET`` and ``metadata_SET`` of this module. They
+are computed whenever a task is built, not once at import, so that the settings are read again.
+"""
 
 from __future__ import annotations
 
@@ -122,9 +126,9 @@ def dataset_kwargs(task: str) -> dict[str, Any]:
     return {"data_files": {"test": str(store(load_task(task), "REFORM", "documents"))}}
 
 
-def generation_kwargs(chosen: DataSet) -> dict[str, Any]:
+def generation_kwargs(task: str) -> dict[str, Any]:
     """How a model generates the answers to a set."""
-    tokens = ReformSettings.load().tokens_of(chosen)
+    tokens = ReformSettings.load().tokens_of(TASKS[task].set)
     return {"max_new_tokens": tokens, "temperature": 0, "do_sample": False, "until": []}
 
 
@@ -144,6 +148,15 @@ def metadata(task: str) -> dict[str, Any]:
         "max_tokens": settings.max_tokens if method == "generation" else None,
         "prefix": "in the text form, and in solved examples",
     }
+
+
+def __getattr__(name: str) -> Any:
+    """``kwargs_SET``, ``generation_SET`` and ``metadata_SET`` of the task files."""
+    of = {"kwargs": dataset_kwargs, "generation": generation_kwargs, "metadata": metadata}
+    kind, _, short = name.partition("_")
+    if kind not in of or f"reform_{short}" not in TASKS:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return of[kind](f"reform_{short}")
 
 
 # --- checks --------------------------------------------------------------------------------------

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -160,19 +161,36 @@ def grade_text(
     return record_of(doc, asking, prediction, source, published, strict, score)
 
 
+_NUMBER = r"-?(?:inf|nan|\d{1,25}(?:\.\d{0,25})?(?:e[-+]?\d{1,3})?)"
+# "(2.5, True, -5.0, 2)" of hf_multimodal: the mean loss and the sum of the log-probabilities.
+_WITH_SUM = re.compile(rf"[(\[]({_NUMBER}), (?:True|False), ({_NUMBER}), \d{{1,9}}[)\]]")
+# "(2.5, True)", "(np.float64(2.5), np.True_)", "[tensor(2.5), False]" of other wrappers.
+_MEAN = re.compile(rf"[(\[](?:[\w.]{{1,40}}\()?({_NUMBER})\b")
+
+
+def read_likelihood(value: Any) -> tuple[float | None, float | None]:
+    """The mean loss of an option per token, and the sum of the log-probabilities of its tokens.
+
+    None where they are not known. lmms-eval turns what the model returns into text.
+    """
+    text = value if isinstance(value, str) else str(value)
+    if found := _WITH_SUM.fullmatch(text):
+        return float(found[1]), float(found[2])
+    found = _MEAN.match(text)
+    return (float(found[1]) if found else None), None
+
+
 def grade_losses(values: Sequence[Any], doc: Doc, asking: ReformAsking) -> ReformRecord:
     """Grade the likeliest option.
 
     Args:
-        values: for each option, its mean loss per token, which may have a ``total``, and whether
-            greedy decoding produces the option.
+        values: for each option, its likelihood; see `read_likelihood`.
     """
-    means: list[Any] = [
-        value[0] if isinstance(value, tuple | list) and value else None for value in values
-    ]
-    totals: list[Any] = [getattr(each, "total", None) for each in means]
+    pairs = list(map(read_likelihood, values))
+    means: list[Any] = [mean for mean, _ in pairs]
+    totals: list[Any] = [total for _, total in pairs]
     by_sum, options, reason = asking.reduction == "sum", doc["options"], None
-    if len(means) < len(options) or not all(isinstance(each, float | int) for each in means):
+    if len(means) < len(options) or None in means:
         reason = "the model did not give a likelihood for every option"
     elif by_sum and None in totals:
         reason = (

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from collections.abc import Set as AbstractSet
 from typing import ClassVar, Literal
 
@@ -141,14 +140,6 @@ class ReformRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.reform"
     BENCHMARK: ClassVar[str] = "ReForm-Eval"
     FILTER: ClassVar[str] = "reform_answer"
-    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
-        "question": ("instance.question",),
-        "gold": ("instance.gold",),
-        "answer": ("prediction",),
-        "score": ("score",),
-        "strict": ("strict.correct",),
-        "why": ("reason", "published.rule"),
-    }
 
     score: Share | None = Field(
         description="1 or 0 by the published rules; ROUGE-L for captions; null if unscored"

@@ -12,7 +12,13 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.runs.metrics import Metric, Metrics, by_name
-from lmms_rpts.tasks.aggregation import Mean, Value, document_metrics, mean, read_records
+from lmms_rpts.tasks.aggregation import (
+    document_metrics,
+    group_metric_list,
+    mean,
+    metric_list,
+    read_records,
+)
 from lmms_rpts.tasks.reform_eval.published import METEOR, instability, meteor_score, raw_scores
 from lmms_rpts.tasks.reform_eval.record import ReformRecord
 
@@ -34,23 +40,16 @@ def process(form: str, doc: Mapping[str, Any], results: Sequence[Any]) -> dict[s
         scored = [each for each in records if each.score is not None]
         rows = [(each.prediction, each.instance.answers) for each in scored]
         return {"rouge_l": mean(each.score for each in records)} | dict.fromkeys(_OF_SET, rows)
-    # Duplicates are dependent, and so are rounds: their prompts contain earlier answers.
     sample = f"{doc['set']} {doc['sample']}"
     if form != "online":
-        found = document_metrics(records, metrics)
-        values: dict[str, Any] = {name: _value(value, sample) for name, value in found.items()}
-        return values | {"instability": answers_of(sample, records)}
+        return {**document_metrics(records, metrics), "instability": answers_of(sample, records)}
     rounds = [answers_of(f"{each.instance.set} {each.instance.sample}", [each]) for each in records]
     values = {
-        name: [_value(metric.of(each), sample) for each in records]
+        name: [metric.of(each) for each in records]
         for name, metric in metrics.items()
         if metric.value
     }
     return values | {"instability": rounds}
-
-
-def _value(value: float | None, document: str) -> Value | None:
-    return None if value is None else Value(value, document=document, equal_weights=True)
 
 
 Answers = tuple[str, Sequence[str], bool]
@@ -75,7 +74,7 @@ def instability_over(items: Sequence[Answers]) -> float:
     there = {sample: texts for sample, texts in chosen.items() if texts}
     if all(len(texts) < 2 for texts in there.values()) or not any(read for *_, read in items):
         return math.nan
-    return Mean(instability(there), n=len(there))
+    return instability(there)
 
 
 def instability_of_rounds(items: Sequence[Sequence[Answers]]) -> float:
@@ -164,9 +163,17 @@ def metrics_of(form: str) -> Metrics:
     return found
 
 
-def group_metrics(captions: bool) -> Sequence[str]:
-    """The metrics of a group of data sets; of captions, those as published."""
-    return ("cider", "rouge_l", "bleu_4") if captions else _CHOICE
+CHOICE_METRICS, OPEN_METRICS, CAPTION_METRICS, ONLINE_METRICS = (
+    metric_list(metrics_of(form)) for form in ("choice", "open", "caption", "online")
+)
+"""``metric_list`` of the task files."""
+process_choice, process_open, process_caption, process_online = (
+    partial(process, form) for form in ("choice", "open", "caption", "online")
+)
+"""``process_results`` of the task files."""
+GROUP_METRIC_LIST = group_metric_list(_CHOICE, weight_by_size=False)
+CAPTION_METRIC_LIST = group_metric_list(("cider", "rouge_l", "bleu_4"), weight_by_size=False)
+"""``aggregate_metric_list`` of groups; of captions, the metrics as published."""
 
 
 @lru_cache(maxsize=2)

@@ -62,7 +62,6 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
-    verifiers={"rome": f"{_HERE}.verifier:RomeVerifier"},
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.record:GRADING",
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator
 from collections.abc import Set as AbstractSet
 from functools import partial
 from typing import Annotated, ClassVar
@@ -97,16 +97,6 @@ class RomeRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.rome"
     BENCHMARK: ClassVar[str] = "ROME"
     FILTER: ClassVar[str] = "rome_answer"
-    CELLS: ClassVar[Mapping[str, Sequence[str]]] = {
-        "question": ("instance.question",),
-        "gold": ("instance.reference",),
-        "answer": ("answer",),
-        "score": ("score",),
-        "rule": ("grades.rule",),
-        "strict": ("grades.strict",),
-        "judge": ("llm",),
-        "why": ("reason", "grades.llm.reply", "grades.llm.error"),
-    }
 
     score: Share | None = Field(
         description="the grade that counts; null if unscored (a failure of the judge is never 0)"
