@@ -18,7 +18,6 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lmms_rpts.base.status import Status
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.analysis.rescoring import (
@@ -620,10 +619,6 @@ def test_an_interrupt_ends_all_processes(
         calls = server.calls
         ended.set()
     assert calls <= 2
-    (left,) = (tmp_path / "rescored").iterdir()
-    found = Status.model_validate_json(left.read_bytes())
-    assert found.stopped
-    assert found.command.endswith(f"lmms-rpts score {responses} --judge openai:m")
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     if status == 130:

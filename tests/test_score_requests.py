@@ -81,7 +81,7 @@ def lines_of(path: Path) -> list[Row]:
 
 
 def test_rounds_end_with_the_records_of_a_direct_run(scoring: Scoring) -> None:
-    """Results come in any order, in two files, and some fail once."""
+    """Results come in any order, in two files, and some fail in the first round."""
     calls, chance, asked = scoring.server.calls, random.Random(7), Counter[str]()
     file = scoring.folder / "requests.jsonl"
     for number in range(9):
@@ -99,7 +99,7 @@ def test_rounds_end_with_the_records_of_a_direct_run(scoring: Scoring) -> None:
         for each in requests:
             reply = answer(each["body"])
             reply = reply if isinstance(reply, ServerReply) else ServerReply(reply)
-            if not asked[each["custom_id"]] and not chance.randrange(4):
+            if not number and each["custom_id"][-1] in "0123":
                 reply = ServerReply("out of memory", status=500)
             results.append(result_of(each, reply))
             asked[each["custom_id"]] += reply.status == 200

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import environment_without, load_settings, options_given
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -335,7 +334,7 @@ def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
         except (OSError, CacheError) as error:
             fail(f"Cannot take the replies in {path}: {error}")
         every += counts
-        shown = [f"{number:,} {visible(outcome)}" for outcome, number in counts.most_common(4)]
+        shown = [f"{number:,} {outcome}" for outcome, number in counts.most_common(4)]
         typer.echo(f"{path}: {'; '.join(shown) or 'empty'}")
     if files and not every["replies"] + every["known"]:
         fail("There is no reply in these files: write the requests again with --requests")

@@ -13,12 +13,11 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
@@ -34,7 +33,7 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.concurrency import AdaptiveLimit, StopSignal
+from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.parsers import parse_score
 from tests.judging.questions import (
     REMINDER,
@@ -202,138 +201,6 @@ Clients.TestCase.settings = settings(max_examples=60, stateful_step_count=30)
 TestClients = Clients.TestCase
 
 
-# ---- the limit on concurrent calls, alone
-
-
-@dataclass(frozen=True)
-class Plan:
-    """The plan of one caller; times in seconds."""
-
-    comes: int
-    stays: int
-    urgency: int
-    cancelled_after: int | None
-    outcome: str
-    wait: int
-
-
-PLANS = st.builds(
-    Plan,
-    comes=st.integers(0, 6),
-    stays=st.integers(0, 4),
-    urgency=st.integers(0, 2),
-    cancelled_after=st.none() | st.integers(0, 6),
-    outcome=st.sampled_from(["answered", "throttled", "failed"]),
-    wait=st.integers(0, 5),
-)
-
-
-class Watch:
-    """Counts the callers inside, and the highest limit at this moment."""
-
-    def __init__(self, limit: AdaptiveLimit) -> None:
-        self.limit = limit
-        self.active = self.entered = 0
-        self._moment, self._peak = 0.0, 0
-
-    def look(self) -> None:
-        """Call this before the limit may drop: callers admitted until now may still enter."""
-        if now() != self._moment:
-            self._moment, self._peak = now(), 0
-        self._peak = max(self._peak, self.limit.allowed)
-
-    async def follow(self, plan: Plan) -> None:
-        await asyncio.sleep(plan.comes)
-        async with self.limit.slot(plan.urgency) as place:
-            self.look()
-            self.entered += 1
-            self.active += 1
-            assert self.active <= self._peak
-            try:
-                await asyncio.sleep(plan.stays)
-                self.look()
-                if plan.outcome == "throttled":
-                    self.limit.throttled(place, plan.wait)
-            finally:
-                self.look()
-                self.active -= 1
-        if plan.outcome == "answered":
-            self.limit.answered(place)
-
-
-@settings(max_examples=300)
-@given(st.integers(1, 4), st.lists(PLANS, max_size=12), st.none() | st.integers(0, 8))
-def test_random_schedules_respect_the_limit_and_lose_no_slot(
-    most: int, plans: list[Plan], released: int | None
-) -> None:
-    async def work() -> None:
-        limit = AdaptiveLimit(most)
-        watch = Watch(limit)
-        tasks = [asyncio.ensure_future(watch.follow(plan)) for plan in plans]
-        for plan, task in zip(plans, tasks, strict=True):
-            if plan.cancelled_after is not None and released is None:
-                asyncio.get_running_loop().call_later(plan.cancelled_after, task.cancel)
-        if released is not None:
-            asyncio.get_running_loop().call_later(released, limit.release)
-        results = await asyncio.gather(*tasks, return_exceptions=True)
-        for plan, result in zip(plans, results, strict=True):
-            cancelled = isinstance(result, asyncio.CancelledError)
-            assert result is None or (cancelled and plan.cancelled_after is not None), result
-        if released is not None:  # then nobody waits
-            latest = (max(released, plan.comes) + plan.stays for plan in plans)
-            assert now() <= max(latest, default=released)
-            assert watch.entered == len(plans)
-            return
-        await asyncio.sleep(16)  # longer than any hold
-        assert 1 <= limit.allowed <= most
-        held = Plan(0, 5, 0, None, "failed", 0)
-        after = [asyncio.ensure_future(watch.follow(held)) for _ in range(most + 2)]
-        await asyncio.sleep(1)
-        assert watch.active == limit.allowed, "a slot was lost"
-        await asyncio.gather(*after)
-
-    run(work())
-
-
-def test_a_caller_cancelled_right_after_admission_gives_its_slot_back() -> None:
-    async def work() -> None:
-        limit = AdaptiveLimit(1)
-
-        async def hold() -> None:
-            async with limit.slot():
-                await asyncio.sleep(1)
-
-        async with limit.slot():
-            first, second = asyncio.ensure_future(hold()), asyncio.ensure_future(hold())
-            await asyncio.sleep(0)
-        first.cancel()  # it was granted a slot, but was not woken yet
-        await asyncio.wait_for(second, 10)
-        assert first.cancelled()
-        assert limit.active == 0
-
-    run(work())
-
-
-@table(
-    "urgencies, order",
-    ([0, 0, 0, 0], [0, 1, 2, 3]),
-    ([0, 1, 2, 3], [0, 3, 2, 1]),  # the first finds no queue
-    ([0, 2, 1, 2, 1], [0, 1, 3, 2, 4]),
-    ([5, -1, 0, 0, -1], [0, 2, 3, 1, 4]),
-)
-def test_the_most_urgent_come_first_then_the_oldest(urgencies: list[int], order: list[int]) -> None:
-    judge = ScriptedJudge(in_order("Score: 0.5"), pause=1.0)
-
-    async def work() -> None:
-        client = client_of(judge)
-        await asyncio.gather(
-            *(client.ask(question(str(at)), each) for at, each in enumerate(urgencies))
-        )
-
-    run(work())
-    assert judge.texts == [str(number) for number in order]
-
-
 # ---- the exact times of single calls
 
 
@@ -368,7 +235,6 @@ def longest_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 BUSY = TransientError("busy", kind="throttled")
-BUSY_WITH_RETRY_AFTER = TransientError("busy", 0.0)
 LOST = TransientError("lost", kind="unreachable")
 ODD = TransientError("odd")
 
@@ -377,33 +243,6 @@ def fails_first(times: int, *failures: TransientError, pause: float = 0.0) -> Fa
     """A judge where "one" fails ``times`` times, with these failures; others are answered."""
     said = [failures[min(at, len(failures) - 1)] for at in range(times)]
     return Failing(lambda text, time: said.pop(0) if text == "one" and said else None, pause)
-
-
-@table("failures", (BUSY,), (BUSY_WITH_RETRY_AFTER,), (LOST, LOST, BUSY))
-def test_pauses_double_while_nobody_is_answered(
-    failures: tuple[TransientError, ...], longest_pauses: None
-) -> None:
-    judge = fails_first(9, *failures)
-    assert ask_each(judge, ["one"])[0].value == 0.5
-    assert judge.asked_at("one") == [0, 0.5, 1.5, 3.5, 7.5, 15.5, 31.5, 61.5, 91.5, 121.5]
-
-
-@table("failure", BUSY, BUSY_WITH_RETRY_AFTER)
-def test_four_refusals_lengthen_no_pause_while_others_are_answered(
-    failure: TransientError, longest_pauses: None
-) -> None:
-    judge = fails_first(8, failure)
-
-    async def work() -> Verdict:
-        client = client_of(judge, 8)
-        verdict = asyncio.ensure_future(client.ask(question("one")))
-        for number in range(200):  # ten other questions per second
-            await asyncio.sleep(0.1)
-            assert (await client.ask(question(f"other {number}"))).value == 0.5
-        return await verdict
-
-    assert run(work()).value == 0.5
-    assert judge.asked_at("one") == [0, 0.5, 1, 1.5, 2, 2.5, 3.5, 5.5, 9.5]
 
 
 @table("wait, held", (None, 0), (0.0, 0), (20.0, 20), (300.0, 300), (301.0, 0), (3601.0, 0))
@@ -418,41 +257,6 @@ def test_a_refused_lone_call_holds_up_the_next_as_long_as_the_server_asks(
 
     run(work())
     assert judge.asked_at("two") == [held]
-
-
-def test_a_silent_server_is_left_alone_for_longer_each_time(longest_pauses: None) -> None:
-    """Without a Retry-After; one call at a time looks, and random refusals hold nobody up."""
-    silent = Failing(lambda text, time: BUSY if time < 2 else None)
-
-    async def work() -> None:
-        client = client_of(silent)
-        await asyncio.gather(*(client.ask(request) for request in questions(8)))
-
-    run(work())
-    assert [time for _, time in silent.times][:5] == [0, 0, 0.2, 0.8, 1.5]
-
-
-@table(
-    "urgency, of_others, order",
-    (0, 0, ["one", "two", "one", "three", "four"]),
-    (1, 1, ["one", "two", "one", "three", "four"]),
-    (0, 1, ["one", "two", "three", "four", "one"]),
-)
-@table("failure", LOST, "hm")
-def test_a_failed_call_is_repeated_before_others_that_are_as_urgent(
-    urgency: int, of_others: int, order: list[str], failure: Said
-) -> None:
-    judge = ScriptedJudge(in_order(failure, "Score: 0.5"), pause=10.0)
-
-    async def work() -> None:
-        client = client_of(judge)
-        await asyncio.gather(
-            client.ask(question("one"), urgency),
-            *(client.ask(question(text), of_others) for text in ("two", "three", "four")),
-        )
-
-    run(work())
-    assert judge.texts == order
 
 
 # ---- what a request gets for each series of failures

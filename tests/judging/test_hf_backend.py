@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import functools
-import gc
 import io
 import json
 import shutil
 import threading
-import weakref
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -371,22 +369,6 @@ def before_each_batch(
     monkeypatch.setattr(transformers.LlamaForCausalLM, "generate", generate)
 
 
-def test_a_batch_is_of_one_kind_and_of_similar_lengths(
-    words: Path, batches: list[torch.Tensor]
-) -> None:
-    texts = [question("x" * (20 if number % 2 else 400 + number)) for number in range(16)]
-    kinds = [question("x" * 19 + str(number), kind="transform") for number in range(8)]
-    judge = HFJudge(str(words), device="cpu", batch_size=8)
-    replies(judge, [*kinds[:4], *texts, *kinds[4:]])
-    assert [len(mask) for mask in batches] == [8, 8, 8]
-    assert sorted(mask.limit for mask in batches) == [24, 24, 40]  # type: ignore[attr-defined]
-    for mask in batches:
-        assert mask.sum() > 0.9 * mask.numel()
-        assert bool((mask[:, -1] == 1).all()), "padded on the left"
-    with pytest.raises(ValueError, match="batch_size must be at least 1, got 0"):
-        HFJudge("m", batch_size=0)
-
-
 @table("images", 0, 1)
 def test_a_prompt_that_exceeds_the_context_is_refused(tmp_path: Path, images: int) -> None:
     context = 100
@@ -405,62 +387,7 @@ def test_a_prompt_that_exceeds_the_context_is_refused(tmp_path: Path, images: in
     assert (tokens_of(one), tokens_of(ten) <= 10) == (1, True)
 
 
-def test_padding_takes_no_context(tmp_path: Path, batches: list[torch.Tensor]) -> None:
-    """Requests whose padding would exceed the context run apart: 80 and 24 tokens exceed 100."""
-    folder = build_tiny_lm(tmp_path, context=100)
-    text = written(about(""), chatml=True)
-    frame = len(tiny_tokenizer()(text, add_special_tokens=False)["input_ids"])
-    requests = [question("x" * (length - frame)) for length in (30, 76, 31, 80, 60)]
-    expected = [decoded_by_hand(folder, request) for request in requests]
-    made = replies(folder, requests)
-    assert [len(mask) for mask in batches] == [4, 1]
-    assert (made[:3], made[4]) == (expected[:3], expected[4])
-
-
-@table("fault", "padding", "failure")
-def test_requests_that_cannot_be_batched_run_alone(
-    vision: Path, monkeypatch: pytest.MonkeyPatch, fault: str
-) -> None:
-    requests = [about("q" * number, image(number)) for number in range(1, 8)]
-    expected, sizes, true = ask(vision, requests), list[int](), Chat.inputs
-
-    def inputs(self: Any, prompts: Any, *more: Any) -> Any:
-        sizes.append(len(prompts))
-        if len(prompts) > 1 and fault == "failure":
-            raise ValueError("one at a time, please")
-        return true(self, prompts, *more)
-
-    monkeypatch.setattr(Chat, "inputs", inputs)
-    if fault == "padding":
-        kind = type(loaded(vision)[1].tokenizer)
-        ignored = property(lambda it: "right", lambda it, side: None)
-        monkeypatch.setattr(kind, "padding_side", ignored, raising=False)
-    assert ask(vision, requests) == expected
-    assert [size for size in sizes if size > 1] == [7]
-
-
 # ---- one model at a time
-
-
-def test_engines_share_a_model_until_another_is_named(
-    words: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    models: list[Any] = []
-    true = transformers.AutoModelForCausalLM.from_pretrained
-
-    def load(*args: Any, **options: Any) -> Any:
-        model = true(*args, **options)
-        models.append(weakref.ref(model))
-        return model
-
-    monkeypatch.setattr(transformers.AutoModelForCausalLM, "from_pretrained", load)
-    first = [replies(words, mixed(3)) for _ in range(2)]
-    other = build_tiny_lm(tmp_path, seed=1)
-    second = replies(other, mixed(3))
-    gc.collect()
-    assert first[0] == first[1] != second
-    assert [model() is None for model in models] == [True, False]
-    assert second == [decoded_by_hand(other, request) for request in mixed(3)]
 
 
 def test_the_identity_changes_with_the_weights(tmp_path: Path) -> None:

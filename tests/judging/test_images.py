@@ -9,7 +9,6 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -179,13 +178,6 @@ def test_nothing_but_pixels_is_sent() -> None:
         assert encode_image(image) == encode_image(opened(without))
 
 
-def test_the_bytes_are_the_same_each_time_and_from_each_format() -> None:
-    image = Image.effect_mandelbrot((300, 200), (-2, -1.5, 1, 1.5), 50).convert("RGB")
-    made = {encode_image(opened(saved(image, kind)), 128) for kind in ("PNG", "BMP", "TIFF", "PPM")}
-    assert made == {encode_image(image, 128)}
-    assert len({encode_image(image, longest) for longest in (64, 128, 256)}) == 3
-
-
 def test_an_image_may_be_shown_twice_and_is_not_changed(tmp_path: Path) -> None:
     """A large JPEG is decoded at a smaller scale, but the caller's image stays unchanged."""
     content = saved(plain(size=(3000, 2000)), "JPEG")
@@ -264,17 +256,3 @@ def test_an_image_that_changes_is_not_judged_by_what_it_was() -> None:
     assert image.known_size == (60, 40)
     with pytest.raises(ImageError, match="changed"):
         image.encoded()
-
-
-def test_an_image_that_was_not_decoded_stays_so() -> None:
-    images = [opened(saved(plain(), kind)) for kind in ("PNG", "JPEG", "GIF", "BMP", "TIFF")]
-    for image in images:
-        encode_image(image)
-        assert image.tile, image.format
-
-
-def test_one_image_in_many_threads() -> None:
-    image = opened(saved(Image.effect_noise((300, 200), 90), "GIF"))
-    with ThreadPoolExecutor(8) as pool:
-        judged = [JudgeImage("Image 0", lambda: image) for _ in range(8)]
-        assert len(set(pool.map(JudgeImage.encoded, judged))) == 1

@@ -46,7 +46,6 @@ from tests.support.judge_server import (
     constant,
     form_of,
     response,
-    text_of,
 )
 from tests.support.tables import table
 from tests.support.waiting import LONGEST, wait_until
@@ -351,25 +350,6 @@ def test_the_strictest_form_that_a_server_takes_is_used(
         assert values(engine.run(questions(8))) == [0.7] * 8
         engine.run([question("later")])
     assert form_of(together.requests[-1]) == form, "calls refused together change the form once"
-
-
-def test_refusals_of_one_question_change_no_form(serve: Serve) -> None:
-    """Before and after another reply with a schema, and while one is in progress."""
-    refusal = ServerReply("content management policy", status=400)
-    server = serve(lambda body: refusal if text_of(body) == "bad" else GOOD)
-    verdicts = asked(server, *(question(text) for text in ("one", "bad", "two")))
-    assert values(verdicts) == [0.7, None, 0.7]
-    assert server.calls == 3, "after a reply with a schema, a refusal is not blamed on it"
-    filtered = ServerReply(status=400, body=message("filtered", "content_filter"))
-    first = serve(lambda body: filtered if text_of(body) == "bad" else GOOD)
-    assert values(asked(first, question("bad"), *questions(2))) == [None, 0.7, 0.7]
-    late = ServerReply(GOOD, delay=0.2)
-    busy = serve(lambda body: ServerReply("no", status=400) if text_of(body) == "bad" else late)
-    with open_engine("openai:m", concurrency=4, progress=False) as engine:
-        assert values(engine.run([question("good"), question("bad")])) == [0.7, None]
-        engine.run([question("later")])
-    for each in (server, first, busy):
-        assert "response_format" in each.requests[-1]
 
 
 # ---- after a reply that cannot be parsed

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import json
-import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -121,18 +120,6 @@ def test_an_image_that_cannot_be_read_fails_its_question_alone(serve: Serve) -> 
     )
     assert gone.error == "Cannot read Image 4 (StopIteration)", "read once, and then no more"
     assert server.calls == 1
-
-
-def test_images_are_encoded_outside_of_the_event_loop(serve: Serve) -> None:
-    threads: set[str] = set()
-
-    def load() -> Any:
-        threads.add(threading.current_thread().name)
-        return Image.new("RGB", (40, 40))
-
-    asked(serve(constant(GOOD)), about(JudgeImage("Image 0", load)))
-    assert threads
-    assert all(name.startswith("asyncio") for name in threads), "its workers"
 
 
 # ---- answers are cached by image

@@ -133,7 +133,7 @@ class OpenAIJudge:
         limit, encode = self.time_limit * request.patience, partial(_encoded, request, body)
         # Images are encoded in another thread, so that other calls are not delayed.
         answer = await self._server.post(
-            request, await asyncio.to_thread(encode) if request.images else encode(), limit
+            await asyncio.to_thread(encode) if request.images else encode(), limit
         )
         if answer.status >= 400:
             return read_fault(answer.status, answer.headers, answer.content, self._secrets)

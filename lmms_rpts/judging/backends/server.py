@@ -11,18 +11,12 @@ from collections.abc import Container, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
-from typing import Any, Protocol
+from typing import Any
 
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.types import (
-    FailureKind,
-    FatalJudgeError,
-    JudgeRequest,
-    RefusedError,
-    TransientError,
-)
+from lmms_rpts.judging.types import FailureKind, FatalJudgeError, RefusedError, TransientError
 
 # Maximum bytes of a response: a judge's longest reply takes about 100 KB.
 LONGEST_BODY = 4 * 2**20
@@ -40,18 +34,6 @@ class Answer:
     status: int
     content: bytes
     headers: Mapping[str, str] = field(default_factory=dict)
-
-
-class Transport(Protocol):
-    """The way of a request's body to a server.
-
-    ``post`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if there is no
-    answer; an HTTP error is an answer. ``limit``: seconds that the call may take.
-    """
-
-    async def post(self, request: JudgeRequest, content: bytes, limit: float) -> Answer: ...
-
-    async def aclose(self) -> None: ...
 
 
 class Server:
@@ -75,7 +57,11 @@ class Server:
         self._address: Any = None
         self._answered = False
 
-    async def post(self, request: JudgeRequest, content: bytes, limit: float) -> Answer:
+    async def post(self, content: bytes, limit: float) -> Answer:
+        """Send a request's body; raises an error if there is no answer. An HTTP error is one.
+
+        ``limit``: seconds that the call may take.
+        """
         if self._client is None:
             self._client = _http_client()
             self._address = self._client.build_request("POST", self.url).url  # parsed once
