@@ -61,8 +61,6 @@ def test_no_page_fetches_anything(site: Path) -> None:
 
 @table(
     "page, words",
-    ("contributing.html", 'href="benchmarks.html"'),
-    ("benchmarks.html", 'href="examples/outside_package.html"'),
     ("your-own-data.html", 'href="examples/own_benchmark.html"'),
     ("examples/own_benchmark.html", 'href="../your-own-data.html"'),
     ("reference/reasoning.html", 'id="lmms_rpts.reasoning.rpts_score"'),

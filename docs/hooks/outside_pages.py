@@ -25,8 +25,6 @@ ROOT = Path(__file__).parents[2]
 DOCS = "docs"
 # The path and anchor of a link or picture: [text](path#anchor).
 _LINK = re.compile(r"\]\((?![a-z]+:|#|/)([^)\s#]+)(#[^)\s]*)?\)")
-_KINDS = {".py": "python", ".yaml": "yaml", ".jsonl": "json", ".txt": "ini"}
-_SHOWN = (*_KINDS, "METADATA")
 
 
 def _text(path: Path) -> str:
@@ -35,17 +33,6 @@ def _text(path: Path) -> str:
 
 def _license(path: Path) -> str:
     return "# License\n\n" + _text(path)
-
-
-def _listing(folder: Path) -> str:
-    """A page with the files of a folder, each as a code block under its name."""
-    files = sorted(each for each in folder.rglob("*") if each.is_file())
-    parts = [f"# {folder.name}\n"]
-    for file in files:
-        if file.suffix in _SHOWN or file.name in _SHOWN:
-            name = file.relative_to(folder).as_posix()
-            parts.append(f"## {name}\n\n````{_KINDS.get(file.suffix, 'text')}\n{_text(file)}````\n")
-    return "\n".join(parts)
 
 
 def _csv(words: str, *columns: str) -> Callable[[Path], str]:
@@ -86,7 +73,6 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
             *("published rule", "`grader`", "`arguments`", "`answer`", "published", "strict"),
         ),
     ),
-    "tests/fixtures/outside_package": ("examples/outside_package.md", _listing),
 }
 """Files that become pages: path in the repository, path of the page, function for its text."""
 
