@@ -619,7 +619,7 @@ def test_an_interrupt_ends_all_processes(
         calls = server.calls
         ended.set()
     assert calls <= 2
-    assert not list((tmp_path / "rescored").iterdir())
+    assert not list((tmp_path / "rescored").glob("*"))
     said = (tmp_path / "log").read_text()
     assert "Traceback" not in said
     if status == 130:
