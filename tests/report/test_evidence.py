@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -21,7 +20,6 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.record import spent_on
-from lmms_rpts.runs.samples import turns_of
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
@@ -31,7 +29,6 @@ from tests.support import cmmath, oracle, rome
 from tests.support.environment import configure
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, images_of, text_of
-from tests.support.lmms import run_lmms_eval
 from tests.support.runs import make_record
 from tests.support.tables import table
 
@@ -185,26 +182,3 @@ def test_a_cached_reply_is_marked_and_has_the_tokens_that_were_paid(
 
 
 # --- prompts --------------------------------------------------------------------------------------
-
-
-def test_the_messages_of_a_chat_model_are_in_the_samples(server: JudgeServer) -> None:
-    """As they were sent, with the places of images."""
-    server.requests.clear()
-    server.answer = lambda body: STEPS["en"]
-    with tempfile.TemporaryDirectory() as folder:
-        done = run_lmms_eval(
-            Path(folder),
-            *("--model", "openai", "--model_args", "model_version=tiny", "--limit", "2"),
-            *("--tasks", "rpts_demo"),
-            env={
-                "OPENAI_API_BASE": server.url,
-                "OPENAI_API_KEY": "sk-secret-of-the-test",
-                "LMMS_RPTS_JUDGE": "lexical",
-            },
-        )
-        assert done.code == 0, done.output
-        rows = done.samples("rpts_demo")
-    found = {turns_of(row["messages"]) for row in rows.values()}
-    assert len(found) == 2
-    assert found == {turns_of(body["messages"]) for body in server.requests}
-    assert all("Image 0:\n[image]\n" in text for ((_, text),) in found)
