@@ -5,8 +5,6 @@
 #                  parameters, 130 MB to download, no GPU): minutes. make test doesn't include them.
 # make fuzz        Run the property tests with new random examples. Add each failing example to its
 #                  test as an @example, so that make test covers it.
-# make mutation    Run mutation tests of the core (hours), or of some modules:
-#                  PATHS=lmms_rpts/reasoning/metric.py. See CONTRIBUTING.md.
 # make check       Run ruff and mypy, and build the documentation in strict mode.
 # make docs        Build the site in site/; make docs-serve serves it on http://127.0.0.1:8000 and
 #                  rebuilds it when a page changes.
@@ -15,11 +13,9 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-PATHS ?=
 # One process per core; each takes up to 2.5 GB of memory. A module runs in one process: its tests
 # share expensive runs. Long modules come first: LONG in tests/conftest.py.
 WORKERS ?= -n logical --maxprocesses 4 --dist loadfile --no-loadscope-reorder
-CHILDREN ?= 2
 
 # Without compiled modules, each start of a command takes up to twice as long.
 unexport PYTHONDONTWRITEBYTECODE
@@ -36,7 +32,7 @@ endef
 # Hide the theme's notice about MkDocs 2.
 MKDOCS := NO_MKDOCS_2_WARNING=1 $(BIN)/python -m mkdocs
 
-.PHONY: demo test test-fast test-real fuzz mutation check docs docs-serve dist clean
+.PHONY: demo test test-fast test-real fuzz check docs docs-serve dist clean
 
 demo: $(VENV)/.installed
 	$(BIN)/lmms-rpts demo
@@ -52,16 +48,6 @@ test-real: $(VENV)/.real-installed
 
 fuzz: $(VENV)/.test-installed
 	$(BIN)/python -m pytest $(WORKERS) -m hypothesis --hypothesis-profile search
-
-# Works in a copy; the checkout is never changed. A second run continues with the other mutants.
-mutation: $(VENV)/.mutation-installed
-	@mkdir -p build/mutation/mutants
-	@rm -rf build/mutation/lmms_rpts build/mutation/tests build/mutation/mutants/tests
-	@cp -r lmms_rpts tests pyproject.toml build/mutation
-	cd build/mutation && PYTHONPATH=$(CURDIR)/build/mutation/mutants nice -n 10 \
-	  $(CURDIR)/$(BIN)/mutmut run --max-children $(CHILDREN) \
-	  $(patsubst %,"%*",$(subst /,.,$(patsubst %.py,%.,$(PATHS))))
-	@cd build/mutation && $(CURDIR)/$(BIN)/mutmut results
 
 check: $(VENV)/.test-installed
 	$(BIN)/ruff check .
@@ -105,10 +91,6 @@ $(VENV)/.real-installed: $(VENV)/.test-installed
 
 $(VENV)/.docs-installed: $(VENV)/.installed
 	$(call install,.[docs])
-	@touch $@
-
-$(VENV)/.mutation-installed: $(VENV)/.test-installed
-	$(call install,.[mutation])
 	@touch $@
 
 clean:

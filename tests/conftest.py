@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from tests.support.fork_server import AVAILABLE, ROOT
@@ -57,13 +57,6 @@ settings.register_profile(
     derandomize=False,
     max_examples=1_000,
     suppress_health_check=[HealthCheck.too_slow],
-)
-# Few examples, and no search for the simplest failing one: make mutation.
-settings.register_profile(
-    "mutation",
-    parent=settings.get_profile("lmms_rpts"),
-    max_examples=30,
-    phases=[Phase.explicit, Phase.generate],
 )
 settings.load_profile("lmms_rpts")
 
