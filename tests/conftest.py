@@ -33,7 +33,7 @@ LONG = [
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling",
     "report/writing", "architecture", "judging/openai_backend",
-    "two_nodes", "site", "values", "score_requests",
+    "two_nodes", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""
 forget_machine()
