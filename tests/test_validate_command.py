@@ -362,11 +362,11 @@ def by_drawing(image: SentImage, step: str) -> bool:
     return DRAWN[drawing(image), step] and step != MISREAD
 
 
-def test_a_judge_with_vision_is_asked_about_our_drawings_too(
+def test_a_judge_with_vision_is_asked_about_our_drawings(
     command: Command, served: Callable[[Answer], JudgeServer], tmp_path: Path
 ) -> None:
     server, out = served(seeing(by_drawing)), tmp_path / "v.json"
-    done = command("--judge", "openai:m", "-o", out)
+    done = command("--judge", "openai:m", "--data", "built-in", "--data", "drawings", "-o", out)
     assert done.exit_code == 0, done.output
     texts, drawings = read_validity_file(out).validity.sets
     assert [(each.name, each.blind, each.seen) for each in (texts, drawings)] == [

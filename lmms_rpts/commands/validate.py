@@ -46,7 +46,8 @@ def validate(
             "--data",
             metavar="[NAME=]PATH",
             help="Labelled steps: a file or folder in a known format (docs/validation.md). May be "
-            "repeated. Default: the labelled steps in this package.",
+            "repeated. Default: built-in, the labelled steps in this package; drawings: those "
+            "about pictures.",
         ),
     ] = None,
     answers: Annotated[
@@ -96,6 +97,7 @@ def validate(
     """
     from lmms_rpts.base.rows import ReadError
     from lmms_rpts.judging import choices
+    from lmms_rpts.runs.validity import BUILT_IN, DRAWN
     from lmms_rpts.validation import run
     from lmms_rpts.validation.answers import plan_answers
     from lmms_rpts.validation.loading import load_sets
@@ -106,12 +108,11 @@ def validate(
         fail("--answers cannot be combined with --data")
     try:
         with Console(stderr=True).status("Reading labelled steps ..."):
-            paths = [_named(each) for each in data or [answers or ""] if each]
-            sets = (
-                load_sets(paths, _renamed(fields), bool(answers))
-                if paths
-                else [own_set(), drawn_set()]
-            )
+            ours = {BUILT_IN: own_set, DRAWN: drawn_set}
+            chosen = data or [answers or BUILT_IN]
+            paths = [_named(each) for each in chosen if each not in ours]
+            sets = [ours[each]() for each in chosen if each in ours]
+            sets += load_sets(paths, _renamed(fields), bool(answers)) if paths else []
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None

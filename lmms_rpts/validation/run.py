@@ -30,8 +30,8 @@ from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import DRAWN, ValidatedSet, Validity
 from lmms_rpts.runs.validity import Usage as UsageRecord
+from lmms_rpts.runs.validity import ValidatedSet, Validity
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of
@@ -140,8 +140,7 @@ def plan_validation(
 ) -> Plan:
     """Choose chains and build the questions.
 
-    Images are shown if the judge has vision and the files of any are there. Of our own sets, the
-    one about drawings is left out for judges without vision.
+    Images are shown if the judge has vision and the files of any are there.
 
     Args:
         usable: whether to check that the judge can be used; False for an estimate only.
@@ -153,8 +152,6 @@ def plan_validation(
     planned = []
     for each in sets:
         shows = sees and any(chain.files for chain in each.chains)
-        if each.layout.name == DRAWN and not shows:
-            continue
         usable_set = _with_images(each) if shows else each
         chains = tuple(draw(usable_set.chains, limit, seed))
         words = tuple(questions_of(chains, prompts))
