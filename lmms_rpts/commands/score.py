@@ -315,7 +315,10 @@ def _round(
         typer.echo(f"  {same_command(options, '--requests', 'FILE.jsonl')}")
     elif requests:
         requests.unlink()
-        typer.echo(f"All requests have replies. To score by them:\n  {same_command(options)}")
+        shown = [part for each in replies or ("RESULTS.jsonl",) for part in ("--replies", str(each))]
+        typer.echo(
+            f"All requests have replies. To score by them:\n  {same_command(options, *shown)}"
+        )
     if requests and (number or not replies):
         raise typer.Exit
     return iter(found)

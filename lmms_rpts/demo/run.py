@@ -129,7 +129,7 @@ def _table(runs: Mapping[str, Run]) -> Table:
 
 
 def _value(metrics: Mapping[str, Any], name: str) -> str:
-    value, error = metrics[f"{name},none"], metrics[f"{name}_stderr,none"]
+    value, error = metrics[f"{name},none"], metrics[f"{name}_stderr_clt,none"]
     if math.isnan(value):
         return "no such step"
     if isinstance(error, str) or math.isnan(error):
