@@ -291,19 +291,15 @@ def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
 
 
 @contextmanager
-def options_given(
-    config: Path | None = None, recorded: Mapping[str, Any] | None = None, /, **options: object
-) -> Iterator[None]:
+def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
     """Context with a file and options of a command, also for processes started there.
 
     Args:
         config: the file.
-        recorded: settings of a run, such as ``rome.grader``, before which only options have
-            precedence; None: the default.
         options: of the command; None: not set.
     """
     given = {name: str(value) for name, value in options.items() if value not in (None, "")}
-    variables = {_OPTIONS: json.dumps(_options() | dict(recorded or {}) | given)}
+    variables = {_OPTIONS: json.dumps(_options() | given)}
     variables |= {CONFIG: str(config.absolute())} if config else {}
     before = {name: os.environ.get(name, "") for name in variables}
     os.environ |= variables

@@ -315,7 +315,9 @@ def _round(
         typer.echo(f"  {same_command(options, '--requests', 'FILE.jsonl')}")
     elif requests:
         requests.unlink()
-        shown = [part for each in replies or ("RESULTS.jsonl",) for part in ("--replies", str(each))]
+        shown = [
+            part for each in replies or ("RESULTS.jsonl",) for part in ("--replies", str(each))
+        ]
         typer.echo(
             f"All requests have replies. To score by them:\n  {same_command(options, *shown)}"
         )

@@ -59,6 +59,8 @@ def take_result(line: bytes, cache: AnswerCache, judge: str) -> str:
         if (known := cache.find(key)) and known.complete:
             return "known"
         body = response["body"]
+        if not isinstance(body, dict):
+            return f"failed: {shorten(message_of(error or body), 200)}"
         if error or response.get("status_code", 200) != 200:
             return f"failed: {shorten(message_of(error or body.get('error', body)), 200)}"
         reply, _, _ = read_completion(json.dumps(body).encode())
