@@ -310,9 +310,6 @@ def _round(
             f"--model {name.partition(':')[2]}. Then:\n  "
             + same_command(options, "--replies", "RESULTS.jsonl")
         )
-    elif number:
-        typer.echo(f"{number:,} requests have no reply yet: the results are incomplete. Next:")
-        typer.echo(f"  {same_command(options, '--requests', 'FILE.jsonl')}")
     elif requests:
         requests.unlink()
         shown = [
@@ -323,7 +320,10 @@ def _round(
         )
     if requests and (number or not replies):
         raise typer.Exit
-    return iter(found)
+    yield from found
+    if number:
+        typer.echo(f"{number:,} requests have no reply yet: the results are incomplete. Next:")
+        typer.echo(f"  {same_command(options, '--requests', 'FILE.jsonl')}")
 
 
 def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
@@ -347,7 +347,7 @@ def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
 
 def _announce(rescoring: Rescoring, model: str, judge: str | None) -> None:
     for task in rescoring.passed_over:
-        typer.echo(f"Ignored: responses to {task}")
+        typer.echo(f"Ignored: responses to {task} (a task of your own needs --include_path FOLDER)")
     for each in rescoring.extents:
         whole = (each.start, each.stop) == (0, each.total)
         of = f" of {each.total}" if each.total else ""
