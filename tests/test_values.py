@@ -13,10 +13,9 @@ from typing import Any
 
 import pytest
 
-from tests.support.judge_server import JudgeServer
-from tests.support.lmms import run_lmms_eval, stop_server
+from tests.support.lmms import stop_server
 from tests.support.reference import find_reference, reference
-from tests.support.saved_runs import DEMO
+from tests.support.saved_runs import DEMO, replay
 
 pytestmark = pytest.mark.slow
 
@@ -52,11 +51,7 @@ def values(run: str, judge: str, folder: Path) -> dict[str, dict[str, Any]]:
         data = find_reference("rpts_eval_subset")
         tasks, responses = "rpts_eval_en,rpts_eval_zh", write_gold(folder, data)
         env["RPTS_PATH"] = str(data)
-    with JudgeServer(answer=rule) as server:
-        env |= {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "sk-test"}
-        model = ("--model", "replay", "--model_args", f"samples={responses}")
-        done = run_lmms_eval(folder / "out", *model, "--tasks", tasks, env=env)
-    assert done.code == 0, done.output
+    done = replay(folder / "out", responses, tasks, rule, **env)
     return {
         f"{task} {number}": {name: sample[name] for name in NAMES}
         for task in tasks.split(",")

@@ -50,11 +50,11 @@ def _lines(run: AnyRun, chosen: list[ValidityFile]) -> Iterator[str]:
         Judging(by.judge, by.prompt_version) for by in settings if known and by.judge != NO_JUDGE
     )
     for judging in judgings:
-        faults = {file.mismatch(judging): file for file in known}
-        if None in faults:
-            yield from _figures(judging.judge, next(f for f in known if not f.mismatch(judging)))
+        mismatches = [file.mismatch(judging) for file in known]
+        if None in mismatches:
+            yield from _figures(judging.judge, known[mismatches.index(None)])
         else:
-            for said in faults:
+            for said in mismatches:
                 yield f"{said}: the error rates of the judge of {run.label} are unknown"
 
 

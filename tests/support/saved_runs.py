@@ -8,8 +8,8 @@ from pathlib import Path
 import lmms_rpts
 from tests.support import cmmath, oracle, rome
 from tests.support.environment import write_config
-from tests.support.judge_server import JudgeServer
-from tests.support.lmms import run_lmms_eval
+from tests.support.judge_server import Answer, JudgeServer
+from tests.support.lmms import Run, run_lmms_eval
 
 DEMO = Path(lmms_rpts.__file__).parent / "demo" / "responses"
 _SOLUTIONS = {
@@ -21,9 +21,11 @@ _SOLUTIONS = {
 }
 
 
-def replay(folder: Path, responses: Path, tasks: str, **env: str) -> Path:
-    """Evaluates responses with the oracle as judge; returns the folder of the run."""
-    with JudgeServer(answer=oracle.answer) as server:
+def replay(
+    folder: Path, responses: Path, tasks: str, answer: Answer = oracle.answer, **env: str
+) -> Run:
+    """Evaluates responses, by default with the oracle as judge."""
+    with JudgeServer(answer=answer) as server:
         done = run_lmms_eval(
             folder,
             *("--model", "replay", "--model_args", f"samples={responses}", "--tasks", tasks),
@@ -35,7 +37,7 @@ def replay(folder: Path, responses: Path, tasks: str, **env: str) -> Path:
             },
         )
     assert done.code == 0, done.output
-    return folder
+    return done
 
 
 def write_saved_runs(folder: Path) -> None:
