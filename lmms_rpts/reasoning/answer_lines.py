@@ -61,6 +61,11 @@ _ENDS = re.compile(
     r"[\s*_\"'`$”}\])>】」』]{0,8}(?:$|[,，.。;；!！—–\n]|(?:because|since|as|given|for)(?![A-Za-z])"
     r"|因为|由于)"
 )
+# "agree<|im_end|>"
+CHAT_TOKEN = re.compile(
+    r"<\|[A-Za-z_]{1,30}\|>|<[|｜][^<>|｜\n]{1,40}｜>|<(?:end_of_turn|eos|turn\|)>|</s>\s*\Z"
+)
+"""Special tokens of chat templates that are left in a text."""
 FRAME = " \t\u3000*_#>-`\"'$.。!！【“”"
 
 
@@ -130,6 +135,7 @@ _FINAL_LINE = re.compile(rf"[\s*_#>\-]{{0,12}}{_FINAL}", re.IGNORECASE)
 
 def _unnumbered(text: str) -> str:
     """A text without its frame and leading number: ``2) agree``."""
+    text = CHAT_TOKEN.sub("", text) if "<" in text else text
     return _NUMBERING.sub("", text.strip(FRAME), count=1).strip(FRAME)
 
 

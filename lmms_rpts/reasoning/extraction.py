@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
+from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_line
 from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
 from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
 from lmms_rpts.reasoning.parsing import (
@@ -27,6 +27,8 @@ _EMPHASIS = re.compile(
     r"|(?<!\w)__(?=\S)([^_\n]{1,300})(?<=\S)__(?!\w)"
     r"|(?<!`)`([^`\n]{1,300})`(?!`)"
 )
+# "<answer>Conclusion 0: ...", "</answer>"; and "agree<|im_end|>"
+_WRAPPING = re.compile(rf"</?answer>|{CHAT_TOKEN.pattern}", re.IGNORECASE)
 # "**Conclusion 1: ..." with an end in another line
 _OPEN_EMPHASIS = re.compile(r"[*_]{1,3}(?=(?:conclusion|step|结论|步骤|第)|\d)", re.IGNORECASE)
 # "Conclusion 1: ...", 结论1（根据图片0）：...
@@ -84,8 +86,9 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
     blocks: list[Block] = []
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
-    for line in map(undecorated, lines[:MAX_LINES]):
-        if is_answer(line):
+    for written in lines[:MAX_LINES]:
+        line = undecorated(written)
+        if is_answer(line) or ("<" in written and is_answer(written)):
             open_ = False
             stray = stray or len(line) > _ANSWER_BELOW
         elif started := _start_block(line):
@@ -105,7 +108,8 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
 
 
 def undecorated(line: str) -> str:
-    """A line without the marks of lists, headings and emphasis."""
+    """A line without the marks of lists, headings and emphasis, tags and chat tokens."""
+    line = _WRAPPING.sub("", line) if "<" in line else line
     start = _LINE_START.match(line)
     line = _EMPHASIS.sub(
         lambda found: next(group for group in found.groups() if group is not None),

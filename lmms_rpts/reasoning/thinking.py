@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
+from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_line
 from lmms_rpts.reasoning.extraction import THEREFORE, cited, holds_reasoning
 
 THINKING_SHOWN = 15_000
@@ -15,11 +15,28 @@ THINKING_SHOWN = 15_000
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
-_TAG = re.compile(
-    r"(?P<open><(?:think|thinking|thought)>|\[THINK\]|◁think▷)"
-    r"|(?P<close></(?:think|thinking|thought)>|\[/THINK\]|◁/think▷)",
-    re.IGNORECASE,
+_NAMES = r"(?:think|thinking|thought|reasoning|seed:think)(?:\s[^<>]{0,80})?"
+_HARMONY = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>\s{0,4}assistant\s{0,4})?<\|channel\|>\s{0,4}"
+# Beginning and end of thinking, as models write it.
+_PAIRS = (
+    (rf"<{_NAMES}>", rf"</\s?{_NAMES}>"),
+    (r"\[THINK\]", r"\[/THINK\]"),  # Mistral
+    (r"◁think▷", r"◁/think▷"),  # Kimi
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # Cohere
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+    (r"<(?:\|channel|unused94)>\s{0,4}thought\b\s{0,4}", r"<(?:channel\||unused95)>"),  # Gemma
+    # gpt-oss (harmony)
+    (
+        rf"{_HARMONY}(?:analysis|commentary)[^<]{{0,80}}<\|message\|>",
+        rf"{_HARMONY}final[^<]{{0,80}}<\|message\|>",
+    ),
+    # the same, decoded without special tokens: "analysisThe user asks ...assistantfinalScore: 1"
+    (r"\Aanalysis(?=(?-i:[A-Z]))", r"assistant\s?final(?=(?-i:[^a-z]))"),
 )
+_OPEN, _CLOSE = ("|".join(tags) for tags in zip(*_PAIRS, strict=True))
+_OPENS = re.compile(_OPEN, re.IGNORECASE)
+_CLOSES = re.compile(_CLOSE, re.IGNORECASE)
+_TAG = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
 # A paragraph of thinking may be its only one, of any length.
 _SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
 _LEFT_OUT = "[...]"
@@ -144,11 +161,22 @@ def split_thinking(response: str) -> tuple[str, str | None, bool]:
     """The text outside the tags, the thinking (None without tags), and whether it was closed."""
     spoken: list[str] = []
     thought: list[str] = []
-    inside, end, tagged = False, 0, False
-    for tag in _TAG.finditer(response):
-        part = response[end : tag.start()]
-        prefilled = tag["close"] is not None and not tagged
-        (thought if inside or prefilled else spoken).append(part)
-        inside, end, tagged = tag["open"] is not None, tag.end(), True
-    (thought if inside else spoken).append(response[end:])
-    return "".join(spoken), "\n".join(thought) if tagged else None, not inside
+    depth, end = 0, 0
+    tags = list(_TAG.finditer(response))
+    for at, tag in enumerate(tags):
+        prefilled = at == 0 and tag["close"] is not None
+        (thought if depth or prefilled else spoken).append(response[end : tag.start()])
+        # Thinking may name its own tag; only tags in pairs are nested.
+        nested = depth > 1 and any(following["close"] for following in tags[at + 1 : at + 2])
+        depth = depth + 1 if tag["open"] is not None else depth - 1 if nested else 0
+        end = tag.end()
+    (thought if depth else spoken).append(response[end:])
+    return "".join(spoken), "\n".join(thought) if tags else None, not depth
+
+
+def strip_thinking(text: str) -> str:
+    """The text after the thinking, without chat tokens; empty if the thinking never ended.
+
+    Text before thinking that never ended is kept: "Score: 0.9 <think>or 0.1".
+    """
+    return CHAT_TOKEN.sub("", _OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])
