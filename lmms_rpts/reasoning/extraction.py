@@ -20,10 +20,12 @@ from lmms_rpts.reasoning.parsing import (
 )
 
 _LINE_START = re.compile(r"[ \t]{0,20}(?:>[ \t]?|[-*•·+][ \t]+|#{1,6}[ \t]+){1,4}")
-# Marks of emphasis around words, but not the signs in 2*3, 2**3 or a_b.
+# Marks of emphasis around words, but not the signs in 2*3, 2**3 or a_b; Chinese words have no
+# spaces around them: "**结论0：**根据图片0"
+_INSIDE = r"[^\W\u3400-\u9fff]|\*"
 _EMPHASIS = re.compile(
-    r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*\*(?![\w*])"
-    r"|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*(?![\w*])"
+    rf"(?<!{_INSIDE})\*\*(?=[^\s*])([^*\n]{{1,300}})(?<=[^\s*])\*\*(?!{_INSIDE})"
+    rf"|(?<!{_INSIDE})\*(?=[^\s*])([^*\n]{{1,300}})(?<=[^\s*])\*(?!{_INSIDE})"
     r"|(?<!\w)__(?=\S)([^_\n]{1,300})(?<=\S)__(?!\w)"
     r"|(?<!`)`([^`\n]{1,300})`(?!`)"
 )
