@@ -19,7 +19,7 @@ from lmms_rpts.grading.statement import (
 )
 from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
-from lmms_rpts.reasoning.mentions import fold_width, lower
+from lmms_rpts.reasoning.clues import fold_width, lower
 
 _FRAME = " \t*_\"'`$#“”.。!！:"
 # "My verdict is: agree", 结论：同意
@@ -35,7 +35,9 @@ _STANCE_WORD = re.compile(
     re.IGNORECASE,
 )
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
-_WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误?|对|是的?|否)\W*", re.IGNORECASE)
+_WORD = re.compile(
+    r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误?|对|是的?|否)\W*", re.IGNORECASE
+)
 # "agree or disagree", 同意还是不同意: the question, repeated, is no answer
 _OFFERED = re.compile(
     r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from lmms_rpts.reasoning.mentions import find_mentions, fold_width, lower
+from lmms_rpts.reasoning.clues import find_mentions, fold_width, lower
 
 Answer = Literal["agree", "disagree", "undetermined"]
 
@@ -30,7 +30,10 @@ _STATEMENT_ZH = (
     r"(?:(?:题目)?给定的?|所给的?|上述的?|以上的?|题[目中]的?|该条?|这[一条个]{0,2}|此|本)?"
     r"(?:陈述|声明|说法|观点|命题|论断|断言)"
 )
-_EVIDENCE_ZH = r"(?:(?:现有|这些|以上|上述|所有|全部)的?)?(?:证据|线索|信息|事实|图片|文本|推理|分析|结论)(?:结果|过程)?"
+_EVIDENCE_ZH = (
+    r"(?:(?:现有|这些|以上|上述|所有|全部)的?)?"
+    r"(?:证据|线索|信息|事实|图片|文本|推理|分析|结论)(?:结果|过程)?"
+)
 _EVIDENCE = (
     r"(?:the |this |these |that |all |available |given ){0,3}"
     r"(?:evidence|clues?|information|facts?|reasoning|images?|texts?|context)"

@@ -3,18 +3,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
 from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_line
-from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
-from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
-from lmms_rpts.reasoning.parsing import (
+from lmms_rpts.reasoning.clues import (
     ARROW,
+    CHINESE_NUMBERS,
+    Clue,
+    Language,
+    Mention,
     RawStep,
+    ReasoningChain,
+    find_mentions,
+    fold_width,
     is_bare_step,
-    parse_raw_step,
+    parse_step,
     read_label,
     resolve_labels,
 )
@@ -122,7 +126,11 @@ def undecorated(line: str) -> str:
 
 def cited(text: str) -> list[Mention]:
     """The clues that a text cites; words that may be ordinary prose are ignored."""
-    return [mention for mention in find_mentions(text) if not _is_prose(mention)]
+    return [
+        mention
+        for mention in find_mentions(text)
+        if not mention.weak and (mention.clue.index, mention.clue.kind) != (None, "conclusion")
+    ]
 
 
 def _start_block(line: str) -> Block | None:
@@ -141,11 +149,6 @@ def _start_block(line: str) -> Block | None:
         return None
     written = numbered["step"] or numbered["ordinal"] or numbered["bracket"] or numbered["plain"]
     return Block("numbered", CHINESE_NUMBERS.get(written) or int(written), [rest])
-
-
-def _is_prose(mention: Mention) -> bool:
-    unnumbered = mention.clue.index is None
-    return mention.weak or (unnumbered and mention.clue.kind == "conclusion")
 
 
 Style = Literal["steps", "numbered", "sentences", "none"]
@@ -248,9 +251,16 @@ def extract_chain(
     raw = _link([step for step, _ in read])
     left_out = 0
     if not any(step.premises for step in raw):
-        sentences = list(_sentence_steps(fold_width(text), is_answer))
-        style, raw = "sentences", _link([step for step in sentences if step is not None])
-        left_out = sentences.count(None)
+        style, raw = "sentences", []
+        for part in _SENTENCE_END.split(fold_width(text), maxsplit=MAX_LINES):
+            sentence = undecorated(part).strip()
+            if sentence and not is_answer(sentence):
+                premises, conclusion, _ = _read_content(sentence)
+                if premises or THEREFORE.match(sentence):
+                    raw.append(RawStep(None, premises, conclusion))
+                else:
+                    left_out += 1
+        raw = _link(raw)
     steps, problems = resolve_labels(raw)
     if steps and left_out:
         problems.append(f"{left_out} sentences that cite no clue are left out")
@@ -271,7 +281,7 @@ def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
     """The step of a block, and whether its premises were listed explicitly."""
     if block.kind == "arrow":
-        step = parse_raw_step(" ".join(block.lines))
+        step = parse_step(" ".join(block.lines))[0]
         if step is None:
             return None
         return RawStep(step.label, step.premises, step.conclusion.strip()), _is_exact(block, step)
@@ -311,20 +321,16 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
         ends_there = content[end:rest].strip() != "" or lead["listing"]
         if led and conclusion and ends_there:
             listed = _distinct(led)
-            return listed, conclusion, _is_settled(listed, mentions, conclusion)
+            # A list is not complete if a clue is named, or more numbers follow, after it.
+            complete = (
+                {mention.clue for mention in mentions if mention.clue.index is not None}
+                <= set(listed)
+                and not _NUMBERS_LEFT.match(conclusion)
+                and not _STEP_INSIDE.search(conclusion)
+                and not conclusion.endswith((":", "："))
+            )
+            return listed, conclusion, complete
     return _distinct(mentions), content, False
-
-
-def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: str) -> bool:
-    """Whether a list of premises is complete. It is not if a clue is named later, if numbers follow
-    that may belong to the list, or if the conclusion ends in a colon."""
-    numbered = {mention.clue for mention in mentions if mention.clue.index is not None}
-    return (
-        numbered <= set(listed)
-        and not _NUMBERS_LEFT.match(conclusion)
-        and not _STEP_INSIDE.search(conclusion)
-        and not conclusion.endswith((":", "："))
-    )
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
@@ -361,16 +367,3 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
         label = label + 1 if step.label is None else step.label
         linked.append(step)
     return linked
-
-
-def _sentence_steps(text: str, is_answer: IsAnswer) -> Iterator[RawStep | None]:
-    """Each sentence that cites clues or draws a conclusion; None for every other sentence."""
-    for part in _SENTENCE_END.split(text, maxsplit=MAX_LINES):
-        sentence = undecorated(part).strip()
-        if not sentence or is_answer(sentence):
-            continue
-        premises, conclusion, _ = _read_content(sentence)
-        if premises or THEREFORE.match(sentence):
-            yield RawStep(None, premises, conclusion)
-        else:
-            yield None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
@@ -49,14 +49,10 @@ class Excerpt:
     Attributes:
         text: the passages in their order, with a mark where some are left out.
         left_out: number of characters that are left out; 0: it is the whole text.
-        passages: number of passages that are kept.
-        of: number of passages of the text.
     """
 
     text: str
     left_out: int = 0
-    passages: int = 1
-    of: int = 1
 
 
 def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
@@ -73,7 +69,11 @@ def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
     """
     if len(text) <= most:
         return Excerpt(text)
-    passages = list(_passages(text))
+    passages = [
+        passage
+        for line in text.splitlines(keepends=True)
+        for passage in ([line] if len(line) <= 1000 else _SENTENCE.findall(line))
+    ]
     latest = range(len(passages) - 1, -1, -1)
     kept: set[int] = set()
     room = most // 3
@@ -92,12 +92,7 @@ def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
         elif parts[-1:] != [f"{_LEFT_OUT}\n"]:
             parts.append(f"{_LEFT_OUT}\n")
     left_out = sum(len(passage) for at, passage in enumerate(passages) if at not in kept)
-    return Excerpt("".join(parts), left_out, len(kept), len(passages))
-
-
-def _passages(text: str) -> Iterator[str]:
-    for line in text.splitlines(keepends=True):
-        yield from [line] if len(line) <= 1000 else _SENTENCE.findall(line)
+    return Excerpt("".join(parts), left_out)
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +147,7 @@ def select_thinking(response: str, most: int = THINKING_SHOWN) -> JudgedText | N
     if thought is None or not thought.strip():
         return None
     seen = excerpt(thought, most, lambda part: THEREFORE.match(part) or cited(part))
-    cut = f"{seen.passages:,} of {seen.of:,} passages; {seen.left_out:,} characters are left out"
+    cut = f"{seen.left_out:,} characters are left out"
     source: ReasoningSource = "thinking" if closed else "unclosed_thinking"
     return JudgedText(seen.text, source, spoken, cut if seen.left_out else "")
 

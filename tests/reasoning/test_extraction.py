@@ -8,9 +8,8 @@ from hypothesis import strategies as st
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import Step, extract_chain
 from lmms_rpts.reasoning.answer_lines import is_answer_line
-from lmms_rpts.reasoning.clues import LANGUAGES, Language
+from lmms_rpts.reasoning.clues import LANGUAGES, Language, find_mentions
 from lmms_rpts.reasoning.extraction import holds_reasoning
-from lmms_rpts.reasoning.mentions import find_mentions
 from tests.reasoning.short import clues
 from tests.reasoning.strategies import texts
 from tests.support.tables import table
