@@ -136,12 +136,8 @@ _STANCE_MARKED = re.compile(
 _CHOSEN = re.compile(
     rf"{_LEADS}(?:答案|本题)?(?:应|可)?选(?:择|项)?(?:[:：为是]|\s){{0,3}}(?:[A-H](?:[\s、,，和与]|及){{0,3}}){{1,8}}"
 )
-# \boxed{5} in a line of its own
-_BOXED = re.compile(r"\\boxed\s{0,4}\{.{0,200}\}")
-# \boxed{\text{agree}}, <answer>agree</answer>
-_BOXED_STANCE = re.compile(
-    r"\$?(?:\\boxed\{(?:\\text\{)?[^{}]{0,60}\}{1,2}|<answer>[^<]{0,60}</answer>)\$?", re.I
-)
+# \boxed{5}, $\boxed{\text{agree}}$, <answer>agree</answer> in a line of its own
+_BOXED = re.compile(r"\$?\\boxed\s{0,4}\{.{0,200}\}\$?|<answer>[^<]{0,200}</answer>", re.IGNORECASE)
 # 根据图片0, "Image 0 shows": a line that cites a clue is a step
 _CITES = re.compile(
     r"根据|(?:图片|文本|结论)\s{0,4}\d|\b(?:image|text|conclusion)\s{0,4}\d", re.IGNORECASE
@@ -168,8 +164,8 @@ def is_answer_line(line: str) -> bool:
     said = _unnumbered(line)
     marked = _STANCE_MARKED.match(said)
     rest = _unnumbered(marked["rest"]) if marked else said
-    if _BOXED_STANCE.fullmatch(rest):
-        return True
+    if _BOXED.fullmatch(rest):
+        return not _CITES.search(rest)
     if marked is None:
         return is_plain_stance(said)
     if marked["conclusion"]:

@@ -29,12 +29,7 @@ Restates = Callable[[str, str], bool]
 
 @dataclass(frozen=True, slots=True)
 class Clue:
-    """One piece of evidence that a step may cite as a premise.
-
-    Attributes:
-        kind: ``image``, ``text``, ``conclusion`` (of an earlier step) or ``context``.
-        index: number of the clue within its kind, from 0; None if the text has no number.
-    """
+    """A piece of evidence that a step may cite; ``index`` counts from 0, None: without a number."""
 
     kind: ClueKind
     index: int | None = None
@@ -59,11 +54,8 @@ class ReasoningChain:
     """The steps of an argument, in order.
 
     A premise ``Clue("conclusion", k)`` cites ``steps[k]``; it is valid only from a later step.
-
-    Attributes:
-        steps: the inferences, in order.
-        language: the language of the labels when the chain is written out.
-        problems: messages about text that could not be parsed; not part of equality.
+    ``language`` is that of the labels when the chain is written out; ``problems`` are messages
+    about text that could not be parsed.
     """
 
     steps: tuple[Step, ...]
@@ -72,9 +64,8 @@ class ReasoningChain:
 
     def __post_init__(self) -> None:
         if self.language not in LANGUAGES:
-            raise ValueError(
-                f"Unknown language {self.language!r}; known languages: {', '.join(LANGUAGES)}"
-            )
+            known = ", ".join(LANGUAGES)
+            raise ValueError(f"Unknown language {self.language!r}; known languages: {known}")
 
 
 # --- references in text
@@ -89,14 +80,10 @@ def lower(text: str) -> str:
     return text.translate(_ASCII).lower()
 
 
-# Maximum digits of a number; longer ones are cut, since Python can't convert very long ones.
+# Digits of a number; longer ones are cut, since Python can't convert very long ones.
 MAX_DIGITS = 1000
-
 # The longest range ("Text 0-5") that is expanded.
 MAX_RANGE = 64
-
-# Maximum number of references that the ranges of one text expand to.
-MAX_SPELLED_OUT = 1000
 
 _NAMED: dict[ClueKind, str] = {
     "image": "image|picture|figure|photo|visual clue|图片|图像|图|视觉线索",
@@ -159,10 +146,7 @@ def fold_width(text: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Mention:
-    """A clue that the text names, and its position ``text[start:end]``.
-
-    ``weak`` marks a word of ordinary prose without a number ("the next step").
-    """
+    """A clue named at ``text[start:end]``; ``weak``: by a word of prose, as in "the next step"."""
 
     clue: Clue
     start: int
@@ -184,15 +168,9 @@ def find_mentions(text: str) -> list[Mention]:
     return kept
 
 
-def has_chinese_label(text: str) -> bool:
-    """Whether the first reference in ``text`` has a Chinese label."""
-    match = _MENTION.search(text)
-    return match is not None and not lower(match["word"]).isascii()
-
-
 def _numbered(text: str) -> Iterator[Mention]:
     """The words for clues, with the numbers that follow them."""
-    position = spelled_out = 0
+    position = 0
     while match := _MENTION.search(text, position):
         position, word = match.end(), lower(match["word"])
         kind = _WORDS[word]
@@ -203,12 +181,9 @@ def _numbered(text: str) -> Iterator[Mention]:
         more = _MORE_AFTER_PLURAL if match["plural"] else _MORE
         while following := more.match(text, position):
             position = following.end()
-            ranged = following["range"] is not None and spelled_out < MAX_SPELLED_OUT
             last, number = numbers[-1], int(following["number"])
-            spelled = ranged and last < number <= last + MAX_RANGE
-            continued = range(last + 1, number + 1) if spelled else [number]
-            numbers.extend(continued)
-            spelled_out += len(continued) if ranged else 0
+            ranged = following["range"] is not None and last < number <= last + MAX_RANGE
+            numbers.extend(range(last + 1, number + 1) if ranged else [number])
         for number in numbers:
             yield Mention(Clue(kind, number), match.start(), position)
 
@@ -253,10 +228,7 @@ _LABELS: dict[Language, dict[ClueKind, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class RawStep:
-    """A step as written, with references by the labels of the text.
-
-    ``label`` is the number of the conclusion in the text, None if it has none.
-    """
+    """A step as written: references by labels, and the conclusion's own label, if it has one."""
 
     label: int | None
     premises: tuple[Clue, ...]
@@ -266,16 +238,13 @@ class RawStep:
 def parse_chain(lines: Iterable[str] | str, language: Language | None = None) -> ReasoningChain:
     """Parse a chain of steps; no text raises an exception.
 
+    The chain has references by position. A conclusion without a label gets the previous number plus
+    one. A reference to a missing label becomes an index beyond the last step, so that it never
+    matches a step by accident. Such references, and lines that are not steps, are in ``problems``.
+
     Args:
         lines: one step per item, or one string with one step per line.
-        language: language of the labels when the chain is written out; None: detected from the
-            labels.
-
-    Returns:
-        The chain, with references by position. A conclusion without a label gets the previous
-        number plus one. A reference to a missing label becomes an index beyond the last step, so
-        that it never matches a step by accident. Such references, and lines that are not steps,
-        are listed in ``problems``.
+        language: None: detected from the labels.
     """
     items = re.split(r"\r\n|\r|\n", lines) if isinstance(lines, str) else list(lines)
     raw: list[RawStep] = []
@@ -287,8 +256,8 @@ def parse_chain(lines: Iterable[str] | str, language: Language | None = None) ->
         if problem:
             problems.append(f"line {number}: {problem}")
     if language is None:
-        arrow_lines = (line for line in items if ARROW.search(line))
-        chinese = any(has_chinese_label(line) for line in arrow_lines)
+        labels = (_MENTION.search(line) for line in items if ARROW.search(line))
+        chinese = any(label and not lower(label["word"]).isascii() for label in labels)
         language = "zh" if chinese else "en"
     steps, unresolved = resolve_labels(raw)
     return ReasoningChain(steps, language, tuple(problems + unresolved))

@@ -78,17 +78,12 @@ class Block:
     @property
     def is_complete(self) -> bool:
         """Whether an empty line ends the block; a numbered heading continues after it."""
-        written = self.lines[:4]
-        return (
-            self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
-        )
+        long = len(self.lines) > 3 or len("".join(self.lines)) >= _HEADING_BELOW
+        return self.kind != "numbered" or long
 
 
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
-    """Find the steps of a text, and whether it has other content.
-
-    ``is_answer`` recognizes the lines that state the final answer, which are not steps.
-    """
+    """The steps of a text, without the lines that state the answer; whether it says more."""
     blocks: list[Block] = []
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
@@ -216,10 +211,9 @@ _NO_REASONING_BELOW = 120
 class Extraction:
     """A chain that was extracted by rules, and the form of its text.
 
-    ``style`` is the form of the text: ``steps`` (arrows, or "Conclusion k: from ..."),
-    ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true if the text
-    follows the step format, every step lists its premises and there is no text outside the
-    steps: nothing was guessed or left out.
+    ``style``: ``steps`` (arrows, or "Conclusion k: from ..."), ``numbered``, ``sentences`` that
+    cite clues, or ``none``. ``clean``: nothing was guessed or left out, since the text follows the
+    step format, every step lists its premises and there is no text outside the steps.
     """
 
     chain: ReasoningChain
@@ -230,17 +224,9 @@ class Extraction:
 def extract_chain(
     text: str, language: Language = "en", is_answer: IsAnswer = is_answer_line
 ) -> Extraction:
-    """Extract steps and their premises from free text.
+    """Extract steps and their premises from any text, in time linear in its length.
 
-    Accepts any text; the time is linear in its length.
-
-    Args:
-        text: the response of a model.
-        language: language of the labels when the chain is written out.
-        is_answer: recognizes the lines that state the final answer, which are not steps.
-
-    Returns:
-        The chain, the style of the text, and whether anything was guessed or left out.
+    ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
     blocks, stray = find_blocks(text, is_answer)
     style: Style = "steps"
@@ -320,7 +306,7 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
         conclusion = content[rest:].strip()
         ends_there = content[end:rest].strip() != "" or lead["listing"]
         if led and conclusion and ends_there:
-            listed = _distinct(led)
+            listed = tuple(dict.fromkeys(mention.clue for mention in led))
             # A list is not complete if a clue is named, or more numbers follow, after it.
             complete = (
                 {mention.clue for mention in mentions if mention.clue.index is not None}
@@ -330,7 +316,7 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
                 and not conclusion.endswith((":", "："))
             )
             return listed, conclusion, complete
-    return _distinct(mentions), content, False
+    return tuple(dict.fromkeys(mention.clue for mention in mentions)), content, False
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
@@ -351,10 +337,6 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
         led.append(mention)
         position = mention.end
     return led, position
-
-
-def _distinct(mentions: list[Mention]) -> tuple[Clue, ...]:
-    return tuple(dict.fromkeys(mention.clue for mention in mentions))
 
 
 def _link(raw: list[RawStep]) -> list[RawStep]:

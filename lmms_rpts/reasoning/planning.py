@@ -15,7 +15,6 @@ from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, 
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
-UNSEEN = "the question's images are not available"
 
 
 def repair_chain(
@@ -27,21 +26,13 @@ def repair_chain(
     """Repair a chain as in the published code, in one pass over the steps.
 
     - A premise without a number becomes all clues of its kind (conclusions: all earlier ones).
-    - A step from one image alone is merged into an earlier step from the same image alone
-      (conclusions joined with ``;``).
+    - A step from one image alone is merged into an earlier one (conclusions joined with ``;``).
     - An image next to other premises is replaced by that image's conclusion, if there is one.
     - A step from one textual clue alone that restates it is dropped; references go to the clue.
     - A step without premises is dropped, together with references to it.
 
-    Args:
-        chain: the parsed chain.
-        textual_clues: the instance's textual clues, by number.
-        restates: whether a conclusion restates a clue.
-        n_images: number of images of the instance; None: as many as the chain names.
-
-    Returns:
-        A chain without new invalid references. Forward references and references to steps that
-        never existed remain invalid.
+    Forward references and references to steps that never existed remain invalid. ``n_images`` is
+    the number of images of the instance; None: as many as the chain names.
     """
     if n_images is None:
         cited = [clue for step in chain.steps for clue in step.premises if clue.kind == "image"]
@@ -96,11 +87,8 @@ def repair_chain(
 class ImageQuery:
     """Does ``conclusion`` agree with the evidence about the image?
 
-    Attributes:
-        conclusion: the conclusion to be judged.
-        facts: the conclusions of the gold reasoning from the image; if there are several, each
-            alone and all joined with ``; ``.
-        images: numbers of the images that the judge sees.
+    ``facts`` are the conclusions of the gold reasoning from the image; if there are several, each
+    alone and all joined with ``; ``. ``images``: numbers of the images that the judge sees.
     """
 
     facts: tuple[str, ...]
@@ -135,7 +123,7 @@ class FixedScore:
 class Unseen:
     """A step from images that are not at hand: it has no score, for the given ``reason``."""
 
-    reason: str = UNSEEN
+    reason: str = "the question's images are not available"
 
 
 StepQuery = ImageQuery | InferenceQuery | FixedScore | Unseen
@@ -146,19 +134,17 @@ def plan_steps(
 ) -> list[StepQuery]:
     """Plan one query for each step of a repaired chain, in order.
 
-    Args:
-        chain: the repaired chain.
-        question: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
-            ``reasoning``, as in the publishers' files; ``images_known`` is false if it has images
-            that are not at hand, as in a log without its pictures.
-        evidence: the evidence that claims about images are judged against; ``facts``: as
-            published.
+    For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge does not
+    see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
+    other steps, an ``InferenceQuery``. Invalid references add no premise. A step from an image that
+    is not at hand is ``Unseen``.
 
-    Returns:
-        For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge
-        does not see the image and the gold reasoning does not use it, 0 if the image does not
-        exist. For all other steps, an ``InferenceQuery``. Invalid references add no premise. A step
-        from an image that is not at hand is ``Unseen``.
+    Args:
+        chain: a repaired chain.
+        question: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
+            ``reasoning``, as in the publishers' files; ``images_known`` is false if its images are
+            not at hand, as in a log without its pictures.
+        evidence: what claims about images are judged against; ``facts``: as published.
     """
     facts = {} if evidence == "image" else gold_facts(question["reasoning"])
     shows, n_images = evidence != "facts", len(question["visual_clue"])
@@ -205,10 +191,9 @@ def gold_facts(reasoning: Sequence[str]) -> dict[int, list[str]]:
 
 
 def combine_answers(first: float, second: float | None = None) -> float:
-    """Combine the judge's answers to the first and the second question into the score of a step.
+    """The score of a step: the greater of the first answer and 0.8 times the second.
 
-    The answer to the second question is multiplied by 0.8 and rounded to one decimal; the greater
-    of the two is the score.
+    The latter is rounded to one decimal.
     """
     return first if second is None else max(first, round(second * FALLBACK_FACTOR, 1))
 

@@ -27,12 +27,10 @@ class ReasoningTree:
     """A chain seen from its last step, the root (RPTS, arXiv 2511.06899).
 
     Attributes:
-        chain: the chain.
         heights: for each step, 1 + the height of its highest premise; leaves have height 0.
         parents: for each step, the steps that cite it, in order, once for each citation.
-        uses: for each step, the number of its occurrences in the tree with shared conclusions
-            unrolled; 0 for a step that the root does not depend on. Exact, and possibly
-            astronomically large.
+        uses: for each step, the number of its occurrences in the unrolled tree, exact and possibly
+            huge; 0 for a step that the root does not depend on.
         invalid: references to clues that do not exist, or to steps that are not earlier.
     """
 
@@ -105,18 +103,18 @@ def _fault(clue: Clue, at: int, n_steps: int, n_images: int, n_texts: int) -> st
 def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
     """A chain whose steps have at most 64 premises each, without duplicates."""
 
-    def tidy(step: Step) -> Step:
-        return Step(tuple(dict.fromkeys(step.premises))[:MAX_PREMISES], step.conclusion)
-
-    return replace(chain, steps=tuple(map(tidy, chain.steps)))
+    steps = (
+        replace(step, premises=tuple(dict.fromkeys(step.premises))[:MAX_PREMISES])
+        for step in chain.steps
+    )
+    return replace(chain, steps=tuple(steps))
 
 
 def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple[str, ...]]:
     """Shorten a chain to at most ``most`` steps, with a note on what was cut.
 
-    The last step stays, since the score is about the argument for it. Steps that it does not depend
-    on are removed, since they do not affect the score, and then the earliest of the others. A
-    reference to a removed step becomes invalid.
+    Steps that the last one does not depend on are removed, since they do not affect the score, and
+    then the earliest of the others. A reference to a removed step becomes invalid.
     """
     total = len(chain.steps)
     if total <= most:
@@ -165,15 +163,11 @@ def rpts_score(
         tree: the tree of the repaired chain.
         step_scores: one score in [0, 1] for each step of the chain, in order.
         decay: factor of the weight for each level of distance from the focus height, in [0, 1].
-        focus_height: the height with the greatest weight; a step directly above the leaves has
-            height 1.
+        focus_height: the height with the greatest weight; a step from clues alone has height 1.
 
     Returns:
-        A score in [0, 1]; 0 for an empty chain. With a decay of 0 and no step at the focus
-        height, no step has any weight: the score is then 1, as in the published code.
-
-    Raises:
-        ValueError: if the number of scores, a score or the decay is out of range.
+        A score in [0, 1]; 0 for an empty chain; 1, as published, if no step has any weight (a decay
+        of 0 and no step at the focus height).
     """
     if not 0.0 <= decay <= 1.0:
         raise ValueError(f"decay must lie in [0, 1], got {decay}")
@@ -235,13 +229,8 @@ WRONG_BELOW = 0.5
 class StepError:
     """The first wrong step of a chain.
 
-    Attributes:
-        step: index of the step in the chain.
-        height: height of the step in the tree.
-        modality: kind of the step's premises; see ``modality``.
-        score: the judge's score.
-        path: indices of the steps on a shortest path from the step to the root, both included.
-        invalid: references of the step to evidence that does not exist.
+    ``path`` has the indices of the steps on a shortest path from the step to the root, both
+    included; ``invalid`` has the step's references to evidence that does not exist.
     """
 
     step: int
@@ -253,11 +242,8 @@ class StepError:
 
 
 def modality(step: Step) -> Modality:
-    """The kind of premises that a step is based on.
-
-    ``inference``: at least one earlier conclusion; ``visual``: images only; ``textual``: textual
-    clues only, or the context; ``mixed``: clues of several kinds.
-    """
+    """The kind of a step's premises: ``inference`` if a conclusion is among them; else ``visual``,
+    ``textual`` (clues or the context), or ``mixed``."""
     kinds = {clue.kind for clue in step.premises}
     if "conclusion" in kinds:
         return "inference"
@@ -271,20 +257,10 @@ def modality(step: Step) -> Modality:
 def locate_error(
     tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
 ) -> StepError | None:
-    """Find the first step, in reasoning order, that scores below ``wrong_below``.
+    """The first step, in reasoning order, that scores below ``wrong_below``; None if none does.
 
     Only steps that the root depends on count: an unrelated remark is not an error of the argument.
-
-    Args:
-        tree: the tree of the repaired chain.
-        step_scores: one score in [0, 1] for each step of the chain, in order.
-        wrong_below: the score below which a step is wrong.
-
-    Returns:
-        The first wrong step; None if no step is wrong, and for an empty chain.
     """
-    if len(step_scores) != len(tree.uses):
-        raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
     for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
         if uses and score < wrong_below:
             return StepError(
@@ -316,21 +292,16 @@ def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
 
 # --- evidence and repetition
 
-_EVIDENCE = ("image", "text")
-
 
 def restating_steps(
     chain: ReasoningChain, context: str, clues: Sequence[str], restates: Restates
 ) -> list[int]:
-    """The steps that only restate a textual clue, the context or a conclusion that they cite.
-
-    A step from images only describes them and restates nothing.
-    """
+    """The steps that only restate a textual clue, the context or a conclusion that they cite."""
     given = [text for text in (context, *clues) if text.strip()]
     found = []
     for at, step in enumerate(chain.steps):
-        if {clue.kind for clue in step.premises} == {"image"}:
-            continue
+        if modality(step) == "visual":
+            continue  # it describes images and restates nothing
         cited = [
             chain.steps[clue.index].conclusion
             for clue in dict.fromkeys(step.premises)
@@ -349,7 +320,7 @@ def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
         for at, step in enumerate(tree.chain.steps)
         if tree.uses[at]
         for clue in step.premises
-        if clue.kind in _EVIDENCE and (at, clue) not in faults
+        if clue.kind in ("image", "text") and (at, clue) not in faults
     )
 
 
