@@ -225,7 +225,7 @@ def _json(path: Path) -> Iterator[Row]:
             number, offset = 0, 0
             # As bytes: text would also be split at U+2028, which lmms-eval writes in its JSON.
             for at, line in enumerate(file, 1):
-                if line.strip():
+                if line.removeprefix(BOM_UTF8).strip():
                     yield _line(path, f"line {at}", number, line, offset)
                     number += 1
                 offset += len(line)

@@ -16,7 +16,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.base.settings import CONFIG, environment_without
+from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.commands.evaluation import EvaluationError, find_written, read_log, replay_command
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.tasks.benchmark import settings_tables
@@ -55,6 +55,8 @@ def run_demo(output: Path) -> None:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
     console = Console()
+    clear_variables(*_CLEARED, *(name for table in settings_tables() for name in table.variables()))
+    set_variables(LMMS_RPTS_CONFIG=os.devnull, LMMS_RPTS_JUDGE="lexical", HF_HUB_OFFLINE="1")
     folder = output / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -78,23 +80,12 @@ def run_demo(output: Path) -> None:
 
 
 def _evaluate(model: str, folder: Path) -> None:
-    variables = [name for table in settings_tables() for name in table.variables()]
-    environment = environment_without(*_CLEARED, *variables) | {
-        CONFIG: os.devnull,
-        "LMMS_RPTS_JUDGE": "lexical",
-        "HF_HUB_OFFLINE": "1",
-    }
     log = folder.with_suffix(".log")
     try:
         command = replay_command(HERE / "responses" / f"{model}.jsonl", TASK, folder, more=_DATES)
         with log.open("w", encoding="utf-8") as out:
             done = subprocess.run(  # noqa: S603 - our own command, no shell
-                command,
-                env=environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                timeout=_TIME_LIMIT,
-                check=False,
+                command, stdout=out, stderr=subprocess.STDOUT, timeout=_TIME_LIMIT, check=False
             )
         find_written(folder, done.returncode, read_log(log))
     except EvaluationError as error:
