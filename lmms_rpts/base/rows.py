@@ -267,7 +267,7 @@ def _listed(value: Any) -> Iterable[tuple[str, Any]]:
         return (("", each) for each in value)
     parts = list(value.values()) if isinstance(value, dict) else []
     if parts and all(isinstance(each, dict) for each in parts):
-        return iter(value.items())
+        return list(value.items())
     if parts and all(isinstance(each, list) for each in parts):
         pairs = [(key, each) for key, part in value.items() for each in part]
         if any(isinstance(each, dict) for _, each in pairs):

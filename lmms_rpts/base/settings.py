@@ -145,8 +145,8 @@ class Table(BaseSettings):
         found: list[str] = []
         for name in names or cls.settings():
             alias = cls.model_fields[name].validation_alias
-            is_own = isinstance(alias, AliasChoices)
-            found += map(str, alias.choices) if is_own else [cls.prefix() + name.upper()]
+            usual = [cls.prefix() + name.upper()]
+            found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
 
     @classmethod
