@@ -95,8 +95,10 @@ class ChosenJudge:
         from lmms_rpts.judging.request_files import RequestWriter
 
         judge = self.backend.open(self.model, settings)
-        if settings.requests and isinstance(judge, openai.OpenAIJudge):
-            judge = RequestWriter(self.name, judge, settings.requests)
+        if (requests := getattr(settings, "requests", None)) and isinstance(
+            judge, openai.OpenAIJudge
+        ):
+            judge = RequestWriter(self.name, judge, requests)
         return JudgeEngine(
             judge,
             name=self.name,

@@ -61,7 +61,7 @@ class OpenAIJudge:
             "endpoint": settings.openai_url or OPENAI,
             "model": model,
             "temperature": settings.temperature,
-            "structured": settings.structured,
+            "structured": True,
         }
         self.time_limit = settings.timeout
         self.served_model: str | None = None
@@ -70,7 +70,7 @@ class OpenAIJudge:
         self._secrets = self._server.secrets
         self._tokens_field = "max_tokens"
         self._temperature: float | None = settings.temperature
-        self._form = BOUNDED if settings.structured else TEXT
+        self._form = BOUNDED
         self._strictest = TEXT  # form that was accepted
         self._thinks = self._took_images = False
         self._refused_images = 0
@@ -321,7 +321,7 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if settings.requests:  # nothing is sent
+    if getattr(settings, "requests", None):  # nothing is sent
         return None
     if not settings.openai_key and not settings.openai_url:
         return (
