@@ -9,7 +9,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
 from typing import Any
@@ -22,6 +22,7 @@ from lmms_rpts.judging.parsers import json_object, strip_thinking
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
+    FailureKind,
     FatalJudgeError,
     RefusedError,
     Reply,
@@ -34,129 +35,104 @@ OPENAI = "https://api.openai.com/v1"
 
 # Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
-# Fewer tokens hold no score.
-FEWEST_TOKENS = 16
-# Maximum number of changes to one request.
-MOST_CHANGES = 8
-# Maximum bytes of a response: a judge's longest reply takes about 100 KB.
-LONGEST_BODY = 4 * 2**20
+# Maximum bytes of a response, and number of changes to one request.
+LONGEST_BODY, MOST_CHANGES = 4 * 2**20, 8
 # Seconds after the time limit in which the client may still report the timeout itself.
 GRACE = 0.2
-
-# A JSON schema with ``enum`` and ``maxLength``; without ``maxLength``; text. Servers enforce a
-# schema to the letter: llama.cpp wrote ``{"score": -1}`` and endless reasons with one that had
-# neither. It ignores bounds of numbers that are no integers, so scores are listed.
-BOUNDED, ENUM, TEXT = range(3)
+# The names of the limit of tokens, in the order in which they are tried.
+_TOKENS = ("max_tokens", "max_completion_tokens")
+# Servers enforce a schema to the letter, and llama.cpp ignores the bounds of numbers that are no
+# integers: it wrote {"score": -1}. So scores are listed.
 SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
-
-
-@dataclass(frozen=True, slots=True)
-class Shape:
-    """What a server takes, as far as its refusals told.
-
-    Attributes:
-        form: how a score is requested.
-        tokens: the field with the limit of tokens; None: no field.
-        most: the largest limit of tokens.
-        temperature: None: no field.
-        system: whether there may be a system message.
-        extra: further fields, from the setting ``extra_body``.
-    """
-
-    form: int = BOUNDED
-    tokens: str | None = "max_tokens"
-    most: int | None = None
-    temperature: float | None = None
-    system: bool = True
-    extra: Mapping[str, Any] = field(default_factory=dict)
 
 
 class OpenAIJudge:
     """One model behind a server that uses the OpenAI chat protocol.
 
     Fields that the server refuses are dropped or replaced, for all requests to come; the refused
-    call is repeated at once.
-
-    Attributes:
-        served_model: the name of the model in the server's replies; None before the first one.
+    call is repeated at once. ``served_model``: the name of the model in the server's replies.
     """
 
     def __init__(self, model: str, settings: Settings) -> None:
-        extra = dict(getattr(settings, "extra_body", None) or {})
+        self._model, self._settings = model, settings
+        self._extra = dict(settings.extra_body or {})
+        self._url = settings.openai_url or "https://api.openai.com/v1"
         self.identity: dict[str, object] = {
-            "endpoint": settings.openai_url or OPENAI,
+            "endpoint": self._url,
             "model": model,
             "temperature": settings.temperature,
-            **({"extra_body": extra} if extra else {}),
+            **({"extra_body": settings.extra_body} if self._extra else {}),
         }
         self.time_limit = settings.timeout
         self.served_model: str | None = None
-        self._model, self._settings = model, settings
         self._secrets = " ".join([settings.openai_key or "", *settings.openai_headers.values()])
         self._client: Any = None
-        self._shape = Shape(temperature=settings.temperature, extra=extra)
+        self._refused: frozenset[str] = frozenset()  # names of _FIELDS
+        self._most_tokens = math.inf
         self._took_form = self._thinks = False
 
     async def ask(self, request: Request) -> Reply:
-        """The server's reply, in the shape that it takes."""
-        shape, limit, spent = self._shape, None, Usage()
+        """The server's reply, without the fields that it refuses."""
+        refused, most, spent = self._refused, self._most_tokens, Usage()
         for _ in range(MOST_CHANGES):
-            body = await self._encoded(request, self._body(request, shape, limit, self._thinks))
-            sent = next((body[name] for name in _TOKENS if name in body), None)
-            answer = await self._post(body, self.time_limit * request.patience)
+            body = self.body(request, refused | self._refused, most, self._thinks)
+            limit = next((body[name] for name in _TOKENS if name in body), None)
+            sent = await self.with_images(request, body) if request.images else body
+            answer = await self._post(sent, self.time_limit * request.patience)
             if isinstance(answer, Fault):
-                shape, limit = self._changed(answer, request, body, shape, limit)
+                refused, most = self._adapted(answer, request, body, refused, most)
                 continue
             reply, thought_too_long, served = answer
             self.served_model = served or self.served_model
-            if not thought_too_long or sent is None or sent > request.most_tokens:
-                break
+            if not thought_too_long or limit is None or limit > request.most_tokens:
+                self._took_form = self._took_form or "response_format" in body
+                if not self._took_form:
+                    self._refused |= refused & {"response_format"}
+                return replace(reply, usage=reply.usage and reply.usage + spent, limit=limit)
             self._thinks, spent = True, reply.usage or spent
-        else:
-            raise RefusedError("the judge's server refused the request in every form")
-        if "response_format" in body:
-            self._took_form = True
-        elif shape.form == TEXT and not self._took_form:
-            self._shape = replace(self._shape, form=TEXT)
-        usage = reply.usage and reply.usage + spent
-        return replace(reply, usage=usage, limit=sent)
-
-    def body(self, request: Request) -> dict[str, Any]:
-        """The body of a call of which nothing can be learned until its batch is answered.
-
-        A text, and a score that is asked for again, have room for hidden thinking.
-        """
-        thinks = request.attempt > 0 or not request_kinds()[request.kind].has_verdict
-        return self._body(request, self._shape, None, thinks)
+        raise RefusedError("the judge's server refused the request in every form")
 
     async def aclose(self) -> None:
         """Close the connections."""
         if self._client is not None:
             await self._client.close()
 
-    def _body(
-        self, request: Request, shape: Shape, limit: int | None, thinks: bool
+    def body(
+        self,
+        request: Request,
+        refused: frozenset[str] = frozenset(),
+        most: float = math.inf,
+        thinks: bool | None = None,
     ) -> dict[str, Any]:
+        """The body of a call, without images; ``thinks``: None if nothing can be learned."""
+        kind = request_kinds()[request.kind]
         messages = [dict(message) for message in request.messages]
-        if not shape.system:
-            system = messages.pop(0)
-            messages[0]["content"] = f"{system['content']}\n\n{messages[0]['content']}"
+        if "system" in refused:
+            system = messages.pop(0)["content"]
+            messages[0]["content"] = f"{system}\n\n{messages[0]['content']}"
         body: dict[str, Any] = {"model": self._model, "messages": messages}
+        tokens = next((name for name in _TOKENS if name not in refused), "")
+        if thinks is None:
+            thinks = request.attempt > 0 or not kind.has_verdict
         # max_completion_tokens also limits the hidden thinking of a reasoning model.
-        thinks = thinks or shape.tokens == "max_completion_tokens"
-        if shape.tokens is not None:
-            most = request.most_tokens + thinks * HIDDEN_THINKING
-            body[shape.tokens] = min(most, shape.most or most, limit or most)
-        if shape.temperature is not None:
-            body["temperature"] = shape.temperature
-        if shape.form != TEXT and _has_form(request):
-            body["response_format"] = _schema(request, shape.form)
-        return {**body, **shape.extra}
+        thinks = thinks or tokens == "max_completion_tokens"
+        if tokens:
+            body[tokens] = int(min(request.most_tokens + thinks * HIDDEN_THINKING, most))
+        if "temperature" not in refused:
+            body["temperature"] = self._settings.temperature
+        # The last request after unreadable replies has no schema, which may be the cause.
+        own = not kind.words and request.parse is not None
+        if (
+            kind.has_verdict
+            and not own
+            and request.attempt < 2
+            and "response_format" not in refused
+        ):
+            body["response_format"] = _schema(request, "maxLength" not in refused)
+        return body | {name: value for name, value in self._extra.items() if name not in refused}
 
-    async def _encoded(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
+    async def with_images(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
         """The body with the images, each after its name, at the begin of the first user message."""
-        if not request.images:
-            return body
         parts: list[dict[str, Any]] = []
         for image in request.images:
             try:  # in another thread, so that other calls are not delayed
@@ -173,7 +149,7 @@ class OpenAIJudge:
     async def _post(self, body: Mapping[str, Any], limit: float) -> Completion | Fault:
         """The completion, or what the server answered instead; an error if it did not answer."""
         import httpx
-        from openai import APIConnectionError, APIStatusError, APITimeoutError
+        from openai import APIConnectionError, APIStatusError
 
         client = self._client = self._client or self._opened()
         try:
@@ -185,42 +161,33 @@ class OpenAIJudge:
         except APIStatusError as error:
             answer = error.response
             return read_fault(answer.status_code, answer.headers, answer.content, self._secrets)
-        except (APITimeoutError, asyncio.TimeoutError) as error:
-            if not isinstance(error.__cause__, httpx.ConnectTimeout):
-                raise TransientError(
-                    "the judge took too long to answer", kind="timed out"
-                ) from None
-            raise self._unreachable(error) from None
+        except asyncio.TimeoutError:
+            raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
-            if isinstance(error.__cause__, httpx.ConnectError | httpx.ProxyError):
-                raise self._unreachable(error) from None
-            reason = shown(str(error.__cause__ or error), self._secrets)
-            where = self.identity["endpoint"]
-            raise TransientError(f"the connection was lost to {where}: {reason}") from None
+            cause = error.__cause__
+            if isinstance(cause, httpx.ReadTimeout | httpx.WriteTimeout | httpx.PoolTimeout):
+                reason = "the judge took too long to answer"
+                raise TransientError(reason, kind="timed out") from None
+            reason = shown(str(cause or error), self._secrets) or type(cause).__name__
+            if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+                reason = f"no connection to {self._url}: {reason}"
+                raise TransientError(reason, kind="unreachable") from None
+            raise TransientError(f"the connection was lost to {self._url}: {reason}") from None
         if len(answer.content) > LONGEST_BODY:
             # Not retried: the next reply is likely to be as long and to cost as much.
-            reason = f"the judge's server sent a reply of more than {LONGEST_BODY // 2**20} MiB"
-            raise RefusedError(reason)
+            raise RefusedError("the judge's server sent a reply of more than 4 MiB")
         try:
             return read_completion(answer.content)
         except Exception as failure:
             failure.args = (shown(str(failure), self._secrets),)
             raise
 
-    def _unreachable(self, error: Exception) -> TransientError:
-        causes: list[BaseException] = [error]
-        while causes[-1].__cause__ is not None:
-            causes.append(causes[-1].__cause__)
-        reason = shown(str(causes[-1]), self._secrets) or type(causes[-1]).__name__
-        where = self.identity["endpoint"]
-        return TransientError(f"no connection to {where}: {reason}", kind="unreachable")
-
     def _opened(self) -> Any:
         from openai import AsyncOpenAI, DefaultAsyncHttpxClient
 
         try:
             return AsyncOpenAI(
-                base_url=str(self.identity["endpoint"]),
+                base_url=self._url,
                 api_key=self._settings.openai_key or "none",  # your own server need not have one
                 default_headers=dict(self._settings.openai_headers),
                 max_retries=0,
@@ -233,51 +200,58 @@ class OpenAIJudge:
                 "correct or unset it"
             ) from None
 
-    def _changed(
+    def _adapted(
         self,
         fault: Fault,
         request: Request,
         body: Mapping[str, Any],
-        shape: Shape,
-        limit: int | None,
-    ) -> tuple[Shape, int | None]:
-        """The shape and limit of tokens for the next call; raises the error if there is none."""
-        if fault.status not in (400, 413, 415, 422, 500, 501) or fault.is_final or fault.is_unsafe:
-            raise fault.error(bool(request.images))
-        name = next((name for name in _TOKENS if name in body), None)
-        if name and limit is None and fault.status != 500 and _TOO_LONG.search(fault.words):
-            fits, always = _fitting(fault.words, body[name])
-            if fits is not None:
-                if always:
-                    self._shape = replace(self._shape, most=fits)
-                return shape, fits
-            if not _INSTEAD.search(fault.words):
-                raise fault.error(bool(request.images))
-        change = _change(fault, body, shape)
-        if change:
-            # Concurrent requests get the same complaint: what another one learnt stays.
-            for field_name, value in change.items():
-                if getattr(self._shape, field_name) == getattr(shape, field_name):
-                    self._shape = replace(self._shape, **{field_name: value})
-            return replace(shape, **change), limit
-        # Some servers do not name the field; the prompt asks for a score anyway.
-        unnamed = fault.status in (400, 422) and not (request.images and _IMAGE.search(fault.words))
-        if unnamed and "response_format" in body and not self._took_form:
-            return replace(shape, form=TEXT), limit
-        raise fault.error(bool(request.images))
+        refused: frozenset[str],
+        most: float,
+    ) -> tuple[frozenset[str], float]:
+        """The refused fields and most tokens of the next call; raises the error if none is left."""
+        images = bool(request.images)
+        tokens = next((name for name in _TOKENS if name in body), None)
+        if fault.status in (400, 413, 415, 422, 500, 501) and not (fault.final or fault.unsafe):
+            if tokens and fault.status != 500 and _TOO_LONG.search(fault.words):
+                fits, always = _fitting(fault.words, body[tokens])
+                if fits and most == self._most_tokens:
+                    self._most_tokens = fits if always else most
+                    return refused, fits
+                if fits or not _INSTEAD.search(fault.words):
+                    raise fault.error(images)
+            if name := self._refused_field(fault, body):
+                self._refused |= {name}
+                return refused | {name}, most
+            # Some servers do not name the field; the prompt asks for a score anyway.
+            unnamed = "response_format" in body and not self._took_form
+            if unnamed and fault.status in (400, 422) and not (images and fault.of_images):
+                return refused | {"response_format"}, most
+        raise fault.error(images)
+
+    def _refused_field(self, fault: Fault, body: Mapping[str, Any]) -> str | None:
+        """The name of the field that the server refuses; None if it names none that we sent."""
+        needed = _MUST_BE.search(fault.words)
+        if needed and needed[1] not in (*_FIELDS, "stream"):
+            value = needed[2] == "true"
+            if self._extra.get(needed[1]) is not value:
+                self._extra[needed[1]] = value
+                return f"another {needed[1]}"
+        fields = {name: words for name, words in _FIELDS.items() if name in body}
+        if body["messages"][0]["role"] == "system":
+            fields["system"] = _FIELDS["system"]
+        fields |= {name: re.escape(name.lower()) for name in self._extra if name in body}
+        if fault.status >= 500:  # of a failure, only the form may be the cause
+            fields = {name: words for name, words in fields.items() if name == "response_format"}
+        # The first name counts: "response_format is not supported: {'temperature': 0, ...}"
+        places = {name: re.search(words, fault.words) for name, words in fields.items()}
+        named = {name: place.start() for name, place in places.items() if place}
+        name = min(named, key=lambda each: named[each], default=None)
+        if name == "response_format" and "maxLength" in str(body[name]):
+            return "maxLength"
+        return name
 
 
-def _has_form(request: Request) -> bool:
-    """Whether a request asks for a score or for one of a few words, which a schema can express.
-
-    The last request after unreadable replies is sent without: the schema may have been the cause.
-    """
-    kind = request_kinds()[request.kind]
-    own = not kind.words and request.parse is not None
-    return kind.has_verdict and not own and request.attempt < 2
-
-
-def _schema(request: Request, form: int) -> dict[str, Any]:
+def _schema(request: Request, bounded: bool) -> dict[str, Any]:
     """The ``response_format`` of a call.
 
     Asked for are the reason, unless it is not wanted or the request was repeated, and the score or
@@ -286,7 +260,8 @@ def _schema(request: Request, form: int) -> dict[str, Any]:
     kind = request_kinds()[request.kind]
     fields: dict[str, Any] = {}
     if kind.longest_reason and request.reasoned and not request.attempt:
-        longest = {"maxLength": kind.longest_reason} if form == BOUNDED else {}
+        # Without it, llama.cpp wrote endless reasons.
+        longest = {"maxLength": kind.longest_reason} if bounded else {}
         fields["reason"] = {"type": "string", **longest}
     if kind.words:
         fields["verdict"] = {"type": "string", "enum": list(kind.words)}
@@ -298,15 +273,12 @@ def _schema(request: Request, form: int) -> dict[str, Any]:
         "required": list(fields),
         "additionalProperties": False,
     }
-    return {
-        "type": "json_schema",
-        "json_schema": {"name": "verdict", "strict": True, "schema": schema},
-    }
+    named = {"name": "verdict", "strict": True, "schema": schema}
+    return {"type": "json_schema", "json_schema": named}
 
 
 # ---- refused fields
 
-_TOKENS = ("max_tokens", "max_completion_tokens")
 # The names of our fields in messages: "'response_format' is not supported", "guided decoding is
 # off", "Developer instruction is not enabled for models/gemma-3", "System role not supported".
 _FIELDS = {
@@ -332,57 +304,18 @@ _TOO_LONG = re.compile(
 _NUMBER = re.compile(r"(?<![\w.-])\d{1,3}(?:,\d{3})+(?![\w-])|(?<![\w.-])\d{1,9}(?![\w-]|\.\d)")
 
 
-def _change(fault: Fault, body: Mapping[str, Any], shape: Shape) -> dict[str, Any]:
-    """What to change in the shape, since the server refuses a field that we sent."""
-    sent = {
-        name: words for name, words in _FIELDS.items() if name in body and name not in shape.extra
-    }
-    if body["messages"][0]["role"] == "system":
-        sent["system"] = _FIELDS["system"]
-    sent |= {name: rf"\b{re.escape(name.lower())}\b" for name in shape.extra}
-    if fault.status >= 500:  # of a failure, only the form may be the cause
-        sent = {name: words for name, words in sent.items() if name == "response_format"}
-    if needed := _MUST_BE.search(fault.words):
-        name, value = needed[1], needed[2] == "true"
-        if name != "stream" and name not in _FIELDS and shape.extra.get(name) is not value:
-            return {"extra": {**shape.extra, name: value}}
-    # The first name counts: "response_format is not supported: {'temperature': 0, ...}"
-    places = {
-        name: mention.start()
-        for name, words in sent.items()
-        if (mention := re.search(words, fault.words))
-    }
-    if not places:
-        return {}
-    name = min(places, key=lambda each: places[each])
-    if name == "response_format":
-        return {"form": shape.form + 1}
-    if name == "max_tokens":
-        return {"tokens": "max_completion_tokens"}
-    if name == "max_completion_tokens":
-        return {"tokens": None}
-    if name == "system":
-        return {"system": False}
-    if name == "temperature":
-        return {"temperature": None}
-    return {"extra": {key: value for key, value in shape.extra.items() if key != name}}
-
-
 def _fitting(words: str, sent: int) -> tuple[int | None, bool]:
     """The limit of tokens that a refusal leaves, and whether it holds for all requests.
 
     "maximum context length is 4096 tokens. However, you requested 4200 tokens (3688 in the
     messages, 512 in the completion)" leaves 4096 - 3688; "at most 4096 completion tokens" 4096.
     """
-    numbers = {int(each.replace(",", "")) for each in _NUMBER.findall(words)}
-    totals = {number for number in numbers if number - sent in numbers}
-    known = {number for number in numbers - totals if number not in (0, 1, sent)}
-    room = {a - b for a in known for b in known if FEWEST_TOKENS <= a - b < sent and b > 0}
-    if room and not any(FEWEST_TOKENS <= number < sent for number in known):
+    numbers = {int(each.replace(",", "")) for each in _NUMBER.findall(words)} - {0, 1, sent}
+    known = {number for number in numbers if number - sent not in numbers}  # no totals
+    # Fewer than 16 tokens hold no score.
+    if room := {a - b for a in known for b in known if 16 <= a - b < sent}:
         return min(room), False
-    caps = {number for number in known if FEWEST_TOKENS <= number < sent}
-    if room:  # the prompt is shorter than the limit that was sent
-        return min(room), False
+    caps = {number for number in known if 16 <= number < sent}
     return (max(caps), True) if caps else (None, False)
 
 
@@ -429,43 +362,41 @@ class Fault:
     retry_after: float | None = None
 
     @property
-    def is_final(self) -> bool:
+    def final(self) -> bool:
         """Whether no request can succeed."""
-        if self.is_unsafe:
-            return False
-        again = self.retry_after is not None or "per minute" in self.words
-        quota = not again and _QUOTA.search(self.words)
+        quota = self.retry_after is None and _QUOTA.search(self.words)
         said = bool(_FINAL.search(self.words) or quota)
-        return self.status in (401, 402, 403, 404) or said
+        return not self.unsafe and (self.status in (401, 402, 403, 404) or said)
 
     @property
-    def is_unsafe(self) -> bool:
+    def unsafe(self) -> bool:
         """Whether a filter refused the contents of this request."""
         return self.status in (200, 400, 403, 422, 451) and bool(_UNSAFE.search(self.words))
 
+    @property
+    def of_images(self) -> bool:
+        """Whether it speaks of images."""
+        return bool(_IMAGE.search(self.words))
+
     def error(self, with_images: bool = False) -> Exception:
         """The exception for the error."""
-        detail = f"({self.status}): {self.message}"
-        if self.is_unsafe:
+        detail, status = f"({self.status}): {self.message}", self.status
+        if self.unsafe:
             return RefusedError(f"the judge's server refused the contents {detail}")
-        if self.is_final:
+        if self.final:
             return FatalJudgeError(f"the judge's server reports {detail}")
-        if self.status in (200, 408, 409, 425, 429) or self.status >= 500:
+        if status in (200, 408, 409, 425, 429) or status >= 500:
+            busy = status in (429, 529) or _BUSY.search(self.words)
+            starting = status == 503 and _STARTING.search(self.words)
+            kind: FailureKind = "throttled" if busy else "starting" if starting else ""
             reason = f"the judge's server failed {detail}"
-            if self.status in (429, 529) or _BUSY.search(self.words):
-                return TransientError(reason, self.retry_after, "throttled")
-            starting = self.status == 503 and _STARTING.search(self.words)
-            return TransientError(reason, self.retry_after, "starting" if starting else "")
-        if 300 <= self.status < 400:
-            return TransientError(
-                f"the judge's server redirects {detail}; redirects are not followed: set "
-                "OPENAI_BASE_URL to the final address"
-            )
-        if with_images and self.status == 413:
-            detail += "; try smaller images: set image_size in rpts.toml"
-        if with_images and _IMAGE.search(self.words):
-            return RefusedError(f"the judge's server refused a question with images {detail}")
-        return RefusedError(f"the judge's server refused {detail}")
+            return TransientError(reason, self.retry_after, kind)
+        if 300 <= status < 400:
+            detail += "; redirects are not followed: set OPENAI_BASE_URL to the final address"
+            return TransientError(f"the judge's server redirects {detail}")
+        what = " a question with images" if with_images and self.of_images else ""
+        hint = "; try smaller images: set image_size in rpts.toml" if status == 413 else ""
+        return RefusedError(f"the judge's server refused{what} {detail}{hint}")
 
 
 def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str = "") -> Fault:
@@ -564,17 +495,14 @@ def read_completion(content: bytes) -> Completion:
         raise TransientError(f"{_ODD} ({type(error).__name__})") from None
     known = known if isinstance(known, Mapping) else {"message": known}
     choices = known.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else None
-    failed = known if not choice else choice if isinstance(choice, Mapping) else {}
-    if not choice or failed.get("error"):
+    choice = choices[0] if isinstance(choices, list) and choices else known
+    failed = choice if isinstance(choice, Mapping) else known
+    if failed is known or failed.get("error"):
         # Some gateways report errors with status 200.
-        if choices == [] and not known.get("error"):
-            raise TransientError("the judge's reply contains no choice")
         fault = read_fault(200, {}, json.dumps(failed).encode())
         code = re.search(r"\b(?:code|status|status_code)\n([45]\d\d)\b", fault.words)
-        fault = replace(fault, status=int(code[1]) if code else 200)
-        error = fault.error()
-        error.args = (f"{_ODD} but: {error}",)
+        error = replace(fault, status=int(code[1]) if code else 200).error()
+        error.args = (f"{_ODD}, but: {error}",)
         raise error
     message = failed.get("message")
     if not isinstance(message, Mapping):
