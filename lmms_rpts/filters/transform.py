@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from functools import partial
-from typing import Any, TypeVar
+from typing import Any, TypeVar, get_args
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
-from lmms_rpts.base.settings import TRANSFORM_MODES, TransformMode, parse_choice
+from lmms_rpts.base.settings import TransformMode, parse_choice
 from lmms_rpts.filters.base import JudgingFilter
 from lmms_rpts.filters.documents import STANCES, as_texts
 from lmms_rpts.filters.grading import with_progress
@@ -65,7 +65,7 @@ class TransformFilter(JudgingFilter):
     ) -> None:
         super().__init__(judge)
         set_mode = self.settings.transform
-        chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, TRANSFORM_MODES)
+        chosen = set_mode or parse_choice(f"{self.NAME}: mode", mode, get_args(TransformMode))
         if set_mode == "llm" and not self.can_write:
             raise JudgeConfigurationError(
                 f"transform = llm needs a judge that writes text; {self.judge!r} does not: "

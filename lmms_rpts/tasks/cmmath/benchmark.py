@@ -39,13 +39,11 @@ class CmmathSettings(Table):
     """The settings of CMMaTH."""
 
     TABLE: ClassVar[str] = "cmmath"
-    path: Place | None = setting(None, "folder or file of CMMaTH", True)
+    path: Place | None = setting(None, "folder or file of CMMaTH")
     captions: Place | None = setting(
-        None, "captions of the images: a JSONL file with `id` and `caption`", True
+        None, "captions of the images: a JSONL file with `id` and `caption`"
     )
-    grader: CmmathGrader = setting(
-        "rule", "`both`: a judge grades what rules leave undecided", True
-    )
+    grader: CmmathGrader = setting("rule", "`both`: a judge grades what rules leave undecided")
     errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
 
     @property

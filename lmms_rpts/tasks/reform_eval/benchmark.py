@@ -155,7 +155,7 @@ class ReformSettings(Table):
     """The settings of ReForm-Eval."""
 
     TABLE: ClassVar[str] = "reform"
-    path: Place | None = setting(None, "folder of the data; without it, downloaded", True)
+    path: Place | None = setting(None, "folder of the data; without it, downloaded")
     instructions: Place | None = setting(None, "JSON file of the published instructions")
     duplicates: int | None = setting(
         None, "times each sample is presented; 5, captions 1", ge=1, le=MOST_DUPLICATES

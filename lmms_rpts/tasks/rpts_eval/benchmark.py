@@ -15,7 +15,7 @@ class RptsSettings(Table):
     """The settings of RPTS-Eval."""
 
     TABLE: ClassVar[str] = "rpts"
-    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded", True)
+    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded")
 
 
 BENCHMARK = Benchmark(
