@@ -61,7 +61,6 @@ class OpenAIJudge:
             "endpoint": self._url,
             "model": model,
             "temperature": settings.temperature,
-<<<<<<< HEAD
             **({"extra_body": settings.extra_body} if self._extra else {}),
         }
         self.time_limit = settings.timeout
@@ -71,21 +70,6 @@ class OpenAIJudge:
         self._refused: frozenset[str] = frozenset()  # names of _FIELDS
         self._most_tokens = math.inf
         self._took_form = self._thinks = False
-=======
-            "structured": True,
-        }
-        self.time_limit = settings.timeout
-        self.served_model: str | None = None
-        self._model, self._key = model, settings.openai_key or ""
-        self._server = Server(f"{settings.openai_url or OPENAI}/chat/completions", settings)
-        self._secrets = self._server.secrets
-        self._tokens_field = "max_tokens"
-        self._temperature: float | None = settings.temperature
-        self._form = BOUNDED
-        self._strictest = TEXT  # form that was accepted
-        self._thinks = self._took_images = False
-        self._refused_images = 0
->>>>>>> w47-base
 
     async def ask(self, request: Request) -> Reply:
         """The server's reply, without the fields that it refuses."""
@@ -580,11 +564,6 @@ def _text(content: Any) -> str:
 def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-<<<<<<< HEAD
-=======
-    if getattr(settings, "requests", None):  # nothing is sent
-        return None
->>>>>>> w47-base
     if not settings.openai_key and not settings.openai_url:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
