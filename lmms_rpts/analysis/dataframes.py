@@ -21,7 +21,7 @@ from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
-from lmms_rpts.reasoning.metric import step_weights
+from lmms_rpts.reasoning.tree import step_weights
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs

@@ -51,7 +51,7 @@ from lmms_rpts.reasoning import (
     rpts_score,
 )
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 
 
 class AggregateFilter(RptsFilter):
