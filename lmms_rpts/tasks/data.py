@@ -266,3 +266,36 @@ def _places(folder: str) -> Iterator[Path]:
 def shows_images() -> bool:
     """Whether a model is shown images: ``replay`` on the command line is not."""
     return ("--model", "replay") not in pairwise(sys.argv) and "--model=replay" not in sys.argv
+
+
+def needed_judge(
+    settings: Settings, table: Any, extra: Sequence[str], default: str | None = None
+) -> str:
+    """The configured judge, after a check that it can write text.
+
+    ``none`` is allowed: responses are then ungraded and can be graded later.
+
+    Args:
+        settings: settings of the run.
+        table: settings of the benchmark that require a judge: ``grader`` other than ``rule``, or
+            flags.
+        extra: the names of the flags that are set.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
+
+    Raises:
+        JudgeConfigurationError: the message says what to set.
+    """
+    grader = f"{table.TABLE.upper()}_GRADER="
+    flags = [f"[{table.TABLE}] {name} = " for name in extra]
+    need = f"{flags[0]}true" if flags else f"{grader}{table.grader}"
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
+    find_judge(judge, settings)
+    if judge != NO_JUDGE and not backend_of(judge).writes:
+        off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
+        raise JudgeConfigurationError(
+            f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({off})"
+        )
+    return judge
