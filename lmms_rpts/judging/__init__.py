@@ -1,76 +1,15 @@
-"""The judge engine: concurrent requests to judges, with retries, cache and budget."""
+"""Judging: requests to judges, with cache, budget, limit and retries."""
 
-from __future__ import annotations
-
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
-
-from lmms_rpts.judging.types import (
-    NO_JUDGE,
-    Backend,
-    FatalJudgeError,
-    Judge,
-    JudgeConfigurationError,
-    JudgeRequest,
-    RefusedError,
-    Reply,
-    TransientError,
-    Usage,
-    Verdict,
-)
-
-if TYPE_CHECKING:
-    from lmms_rpts.judging.budget import Budget
-    from lmms_rpts.judging.engine import Dialogue, JudgeEngine
-    from lmms_rpts.judging.parsers import parse_score
-    from lmms_rpts.judging.registry import (
-        BACKENDS,
-        backend_of,
-        choices,
-        find_judge,
-        open_budget,
-        open_engine,
-    )
-
-__all__ = [
-    "BACKENDS",
-    "NO_JUDGE",
-    "Backend",
-    "Budget",
-    "Dialogue",
-    "FatalJudgeError",
-    "Judge",
-    "JudgeConfigurationError",
-    "JudgeEngine",
-    "JudgeRequest",
-    "RefusedError",
-    "Reply",
-    "TransientError",
-    "Usage",
-    "Verdict",
-    "backend_of",
-    "choices",
-    "find_judge",
-    "open_budget",
-    "open_engine",
-    "parse_score",
-]
-
-_LATE = {
-    "Budget": "budget",
-    "Dialogue": "engine",
-    "JudgeEngine": "engine",
-    "parse_score": "parsers",
-}
-
-
-def __getattr__(name: str) -> Any:
-    """Import a name on first use: code that only reads runs does not need the engine."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_LATE.get(name, 'registry')}"), name)
-
-
-def __dir__() -> list[str]:
-    """All names, for help() and completion, before their first use."""
-    return sorted({*globals(), *__all__})
+from lmms_rpts.judging.budget import Budget as Budget
+from lmms_rpts.judging.client import Client as Client
+from lmms_rpts.judging.client import open_client as open_client
+from lmms_rpts.judging.client import run_async as run_async
+from lmms_rpts.judging.registry import backend_of as backend_of
+from lmms_rpts.judging.registry import choices as choices
+from lmms_rpts.judging.registry import find_judge as find_judge
+from lmms_rpts.judging.registry import open_budget as open_budget
+from lmms_rpts.judging.types import NO_JUDGE as NO_JUDGE
+from lmms_rpts.judging.types import JudgeConfigurationError as JudgeConfigurationError
+from lmms_rpts.judging.types import Request as Request
+from lmms_rpts.judging.types import Usage as Usage
+from lmms_rpts.judging.types import Verdict as Verdict

@@ -6,9 +6,10 @@ import re
 import threading
 from dataclasses import astuple, dataclass, field
 from math import ceil
+from typing import Any
 
 from lmms_rpts.base.settings import Price
-from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
+from lmms_rpts.judging.types import Reply, Request, Usage
 
 # Expected output tokens of a judge before its first reply.
 EXPECTED_OUTPUT = 80
@@ -48,6 +49,7 @@ class Budget:
     Attributes:
         max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
         task: the task for which calls are made.
+        used: tokens of all calls.
         log: task, judge and tokens (input, output, thinking) of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
         cost: cost of all calls with a known price.
@@ -55,8 +57,8 @@ class Budget:
         exhausted: why no further call is made.
         share: owner of the budget, for messages.
         found: number of replies found in the cache.
-        slow: whether a call exceeded its time limit.
-        stopped: why judging stopped before its end, at the end of a stage.
+        slow: whether the user was told that the judge is slow.
+        stopped: why judging ended before its end.
     """
 
     max_tokens: int | None = None
@@ -64,7 +66,7 @@ class Budget:
     task: str | None = None
     log: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
     calls: int = 0
-    usage: Usage = field(default_factory=Usage)
+    used: Usage = field(default_factory=Usage)
     cost: float = 0.0
     guessed: bool = False
     exhausted: str | None = None
@@ -78,7 +80,7 @@ class Budget:
     """Guessed and actual usage of the calls of each kind to each judge."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, judge: str, price: Price | None, request: JudgeRequest) -> Call:
+    def begin(self, judge: str, price: Price | None, request: Request) -> Call:
         """Book a call that is about to be made; a BudgetError if it might exceed the budget."""
         guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
         with self._lock:
@@ -101,13 +103,25 @@ class Budget:
             self._tokens_under_way -= call.tokens
             self._cost_under_way -= call.cost
             if usage is not None:
-                self.usage += usage
+                self.used += usage
                 self.cost += cost_of(usage, call.price)
                 self.guessed |= guessed
                 kind = (call.judge, call.kind)
                 guess, taken = self._learnt.get(kind, (Usage(), Usage()))
                 self._learnt[kind] = guess + call.guess, taken + usage
                 self.log.append((self.task, call.judge, *astuple(usage)))
+
+    def usage(self) -> dict[str, Any]:
+        """The usage so far; ``stopped``: why judging ended before its end."""
+        return {
+            "calls": self.calls,
+            "input_tokens": self.used.input_tokens,
+            "output_tokens": self.used.output_tokens,
+            "cost": self.cost,
+            "found": self.found,
+            "guessed": self.guessed,
+            "stopped": self.stopped,
+        }
 
     def is_new(self, judge: str, kind: str) -> bool:
         """Whether there is a budget and the usage of such a call is still unknown."""
@@ -117,11 +131,11 @@ class Budget:
     def _excess(self, call: Call) -> str | None:
         under_way = self._tokens_under_way
         if self.max_tokens is not None and (
-            self.usage.tokens + under_way + call.tokens > self.max_tokens
+            self.used.tokens + under_way + call.tokens > self.max_tokens
         ):
             return (
                 f"the budget of {self.max_tokens:,} judge tokens{self.share} leaves no room for "
-                f"another call ({self.usage.tokens:,} used, {under_way:,.0f} expected for calls "
+                f"another call ({self.used.tokens:,} used, {under_way:,.0f} expected for calls "
                 "in progress)"
             )
         cost = self.cost + self._cost_under_way
@@ -134,7 +148,7 @@ class Budget:
         return None
 
 
-def guess_usage(request: JudgeRequest, reply: Reply) -> Usage:
+def guess_usage(request: Request, reply: Reply) -> Usage:
     """Estimated usage of a call, for servers that do not report it."""
     return Usage(guess_input_tokens(request), guess_tokens(reply.text))
 
@@ -152,7 +166,7 @@ def guess_tokens(text: str) -> int:
     return wide + round((len(text) - wide) / 4)
 
 
-def guess_input_tokens(request: JudgeRequest) -> int:
+def guess_input_tokens(request: Request) -> int:
     """Estimated tokens of a request's chat, with its images if their sizes are known."""
     words = sum(guess_tokens(message["content"]) + _MESSAGE for message in request.messages)
     sizes = [image.known_size or (0, 0) for image in request.images]

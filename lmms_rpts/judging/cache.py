@@ -8,36 +8,29 @@ tried again with the next reply.
 from __future__ import annotations
 
 import contextlib
-import json
 import os
 import sqlite3
 import time
-from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.judging.types import JudgeRequest, Reply, Usage
+from lmms_rpts.judging.types import Reply, Usage
 
 FILE = "answers.sqlite"
-# Seconds to wait while another process writes; 0 after a failure: each call would block the loop.
+# Seconds to wait while another process writes.
 LOCKED_FOR = 5.0
 
 _CREATE = """
-CREATE TABLE IF NOT EXISTS answers (
-    key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, prompt_version TEXT NOT NULL,
-    request TEXT NOT NULL, reply TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
+CREATE TABLE IF NOT EXISTS replies (
+    key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, reply TEXT NOT NULL,
+    complete INTEGER NOT NULL, note TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
     reasoning_tokens INTEGER, created REAL NOT NULL)"""
-# Replies that were cut off, which only batches store, have keys with an ending.
-_FIND = """SELECT key, reply, input_tokens, output_tokens, reasoning_tokens FROM answers
-    WHERE key IN (?1, ?1 || '.cut') ORDER BY key"""
-_STORE = "INSERT OR REPLACE INTO answers VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_FIND = "SELECT * FROM replies WHERE key = ?"
+_STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
-
-# Files with an error that was reported: each stage of a run opens its file again.
-_warned: set[Path] = set()
 
 
 class CacheError(Exception):
@@ -49,62 +42,60 @@ class AnswerCache:
 
     Reading and writing block for less than a tenth of a millisecond, less than it would take to
     hand them to another thread.
+
+    Args:
+        folder: None: a temporary file, which equal requests of this process share.
     """
 
-    def __init__(self, folder: Path) -> None:
-        self.path = folder / FILE
-        self._unwritten: list[tuple[Any, ...]] = []
+    def __init__(self, folder: Path | None) -> None:
+        self.path = folder / FILE if folder else None
+        self._unwritten: dict[str, tuple[Any, ...]] = {}
+        self._warned = False
         try:
-            folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-            # Prompts and replies are private; SQLite's further files get the mode of this one.
-            with contextlib.suppress(FileExistsError):
-                os.close(os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+            if folder is not None:
+                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+                # Prompts and replies are private; SQLite's further files get the same mode.
+                with contextlib.suppress(FileExistsError):
+                    os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
             self._file = sqlite3.connect(
-                self.path, timeout=LOCKED_FOR, isolation_level=None, check_same_thread=False
+                self.path or "", timeout=LOCKED_FOR, isolation_level=None, check_same_thread=False
             )
             # SQLite does not wait for another process that switches the mode: that one does it.
             with contextlib.suppress(sqlite3.OperationalError):
                 self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(_CREATE)
+            self._file.execute(_FIND, ("",))
         except (sqlite3.Error, OSError) as error:
             raise CacheError(f"{self.path} cannot be used ({error}): {_REMEDY}") from None
 
     def count(self) -> int:
         """The number of replies."""
         try:
-            return int(self._file.execute("SELECT COUNT(*) FROM answers").fetchone()[0])
+            return int(self._file.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
         except sqlite3.Error as error:
             raise CacheError(f"{self.path} cannot be read ({error}): {_REMEDY}") from None
 
     def find(self, key: str) -> Reply | None:
         """The reply stored under ``key``; None if there is none."""
+        row = self._unwritten.get(key)
         try:
-            row = self._file.execute(_FIND, (key,)).fetchone()
+            row = row or self._file.execute(_FIND, (key,)).fetchone()
         except sqlite3.Error as error:
             self._warn(error)
-            return None
         if row is None:
             return None
-        return Reply(row[1], None if None in row else Usage(*row[2:]), row[0] == key)
+        text, complete, note, *tokens = row[3:9]
+        return Reply(text, None if None in tokens else Usage(*tokens), bool(complete), note=note)
 
-    def store(
-        self,
-        key: str,
-        judge: str,
-        request: JudgeRequest,
-        reply: str,
-        usage: Usage | None,
-        complete: bool = True,
-    ) -> None:
+    def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        tokens = astuple(usage) if usage else (None, None, None)
-        row = (
-            *(key + ".cut" * (not complete), storable(judge)),
-            *(request.kind, storable(request.prompt_version)),
-            *(json.dumps(list(request.messages)), storable(reply), *tokens, time.time()),
-        )
-        self._unwritten.append(row)
+        usage = reply.usage
+        tokens = (None, None, None)
+        if usage is not None:
+            tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        row = (key, storable(judge), kind, storable(reply.text), reply.complete)
+        self._unwritten[key] = (*row, storable(reply.note), *tokens, time.time())
         self._write()
 
     def close(self) -> None:
@@ -118,16 +109,17 @@ class AnswerCache:
         try:
             self._file.execute("BEGIN IMMEDIATE")
             with self._file:
-                self._file.executemany(_STORE, self._unwritten)
-            self._unwritten = []
+                self._file.executemany(_STORE, self._unwritten.values())
+            self._unwritten = {}
         except sqlite3.Error as error:
             self._warn(error)
 
     def _warn(self, error: sqlite3.Error) -> None:
+        # Each further wait would block the loop.
         with contextlib.suppress(sqlite3.Error):
             self._file.execute("PRAGMA busy_timeout = 0")
-        if self.path not in _warned:
-            _warned.add(self.path)
+        if not self._warned:
+            self._warned = True
             logger.warning(
                 "Judge replies cannot be cached in {} ({}). The run continues and retries. A later "
                 "run will request the missing replies again: {}.",
@@ -135,12 +127,10 @@ class AnswerCache:
             )
 
 
-def open_cache(folder: Path) -> AnswerCache | None:
-    """The cache in ``folder``; None, with a warning, if its file cannot be used."""
+def open_cache(folder: Path | None) -> AnswerCache:
+    """The cache in ``folder``; a temporary one, with a warning, if its file cannot be used."""
     try:
         return AnswerCache(folder)
     except CacheError as error:
-        if folder / FILE not in _warned:
-            _warned.add(folder / FILE)
-            logger.warning("{}. The run continues without a cache of judge replies.", error)
-        return None
+        logger.warning("{}. The run continues without a cache of judge replies.", error)
+        return AnswerCache(None)

@@ -1,337 +1,489 @@
-"""Client of one judge: equal requests, cache, budget, concurrency, retries.
+"""Client of one judge: cache, budget, limit, call, retries, value; and the work of a whole run.
 
-A request joins an equal one, if there is one. Else its reply is looked up in the cache. If there is
-none, the request waits for a slot, and the call is counted in the budget and made. ``MOST_CALLS``
-says how often a failed call is repeated. If a reply cannot be read, the request is repeated in
-another form.
+A request joins an equal one that is under way. Else its reply is looked up in the cache; if there
+is none, the request waits for a slot, the call is counted in the budget and made, and its reply is
+stored before it is read. If a reply cannot be read, the request is repeated in another form.
+``Client._after`` alone decides what follows a failed call.
 """
 
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import random
-from collections import Counter, defaultdict
-from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict, deque
+from collections.abc import AsyncIterator, Coroutine, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextvars import ContextVar
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, TypeVar
 
 from loguru import logger
+from tqdm import tqdm
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.settings import Price
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
-from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.concurrency import LONGEST_PATIENCE, AdaptiveLimit, StopSignal
+from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.parsers import PARSER_VERSION, read_reply
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
+from lmms_rpts.judging.parsers import read_reply
+from lmms_rpts.judging.registry import find_judge, open_budget
+from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.types import (
+    Backend,
     FatalJudgeError,
     Judge,
-    JudgeRequest,
     NotAskedError,
     RefusedError,
     Reply,
+    Request,
     TransientError,
-    Usage,
     Verdict,
-    digest,
 )
 
-CALLS, THROTTLED = 5, 20
-# Maximum number of calls for one request that fail in this way.
-MOST_CALLS = {
-    "failed": CALLS,
-    "throttled": THROTTLED,
-    # Each retry may take twice as long: a server that is merely slow worked on it in vain.
-    "timed out": 3,
-    "out": math.inf,  # the server is gone or starting; the run stops after PATIENCE
-    "put off": CALLS,  # the server asks to wait longer than PATIENCE; the run stops
-    "refused": 1,
-    "fatal": 1,  # the run stops
-}
+T = TypeVar("T")
 
+# Maximum number of calls for one request that fail in this way while others are answered.
+MOST_CALLS = {"throttled": 20, "timed out": 3, "": 5}
 # Number of throttled calls of one request that do not lengthen its pauses while other requests
 # are answered: with 30% random refusals, pauses of 16 s doubled the time of a run.
 BY_CHANCE = 4
-
 # Number of retries of a request whose reply cannot be parsed.
 ASKED_AGAIN = 2
-
-FIRST_PAUSE, LONGEST_PAUSE = 0.5, 30.0
-# Maximum Retry-After in seconds. A server that keeps asking for more ends the run, which can be
-# continued later.
+# Seconds between the calls of one request, and while no call is answered.
+FIRST_PAUSE, LONGEST_PAUSE, LONGEST_HOLD = 0.5, 30.0, 5.0
+# Seconds without any answer after which judging ends, and the maximum Retry-After.
 PATIENCE = 300.0
+# Number of calls and requests in vain, before any success, that end judging; and of failed calls
+# in a row after which the server is considered to be out of order.
+IN_VAIN = 20
+# Number of different steps with equal scores from which on a warning is logged.
+ONE_SCORE = 30
+# Number of units of work under way, as a multiple of the concurrent calls.
+WINDOW = 4
 
-# Number of requests without one readable reply, or consecutive ones without a connection, after
-# which the run is stopped.
-UNREADABLE = UNREACHABLE = 20
-
-
-@dataclass(slots=True)
-class _Tries:
-    """Counters of the calls and failures of one request."""
-
-    calls: int = 0
-    timed_out: int = 0
-    failures: Counter[str] = field(default_factory=Counter)
-    usage: Usage | None = None
-
-    def add(self, usage: Usage | None) -> None:
-        """Add the tokens of a call, if they are known."""
-        if usage is not None:
-            self.usage = usage if self.usage is None else self.usage + usage
+# The number of the unit of work that a request belongs to: earlier ones come first, so that an
+# interrupted run has complete ones.
+_unit: ContextVar[int] = ContextVar("unit", default=0)
 
 
-class JudgeClient:
-    """Asks one judge; belongs to one event loop. See ``JudgeEngine`` for the arguments."""
+class Client:
+    """Asks one judge, in one event loop, as an asynchronous context manager.
+
+    Args:
+        name: name of the judge, in the cache and in messages.
+        judge: what answers.
+        backend: its kind.
+        settings: concurrency, cache, price and others.
+        budget: where calls are booked; None: a new one with the limits of the settings.
+        sees: whether it has vision.
+
+    Attributes:
+        stopped: why judging ended before its end; None: it did not.
+    """
 
     def __init__(
         self,
-        judge: Judge,
-        concurrency: int,
-        budget: Budget,
-        stop_signal: StopSignal,
-        cache: AnswerCache | None,
-        *,
         name: str,
-        price: Price | None,
-        kept: bool,
-        sees: bool,
+        judge: Judge,
+        backend: Backend,
+        settings: Settings,
+        budget: Budget | None = None,
+        sees: bool = False,
     ) -> None:
-        self.name, self._judge = name, judge
-        self._price, self._kept, self._sees = price, kept, sees
-        self._most = concurrency
-        self._time_limit: float = getattr(judge, "time_limit", math.inf)
-        self._limit = AdaptiveLimit(concurrency, self._time_limit)
-        self._budget = budget
-        self._stop_signal = stop_signal
-        stop_signal.limit = self._limit
-        self._cache = cache
-        self._identity = {"judge": name, **getattr(judge, "identity", {})}
-        self._answers: dict[str, asyncio.Task[Verdict]] = {}
-        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
-        self._unreadable: set[str] | None = set()  # keys of requests; None: a reply was readable
-        self._decoding = asyncio.Semaphore(2)
-        self._unreachable = 0
-        self._in_vain = 0
-        self._last_answer: float | None = None
-        self._begun = 0.0
-
-    async def ask(self, request: JudgeRequest, urgency: int = 0) -> Verdict:
-        """The verdict on a request; equal requests share one verdict."""
-        if request.images and not self._sees:
-            return Verdict(None, attempts=0, error=f"{self.name} does not support images")
-        try:
-            if request.images:
-                # Decoding must not delay running calls, nor the next call wait for all images.
-                async with self._decoding:
-                    key = await asyncio.to_thread(lambda: request.key)
-            else:
-                key = request.key
-        except ImageError as error:
-            return Verdict(None, attempts=0, error=str(error))
-        task = self._answers.get(key)
-        if task is not None:
-            same = await task
-            return replace(same, cached=True, identical=not same.cached, attempts=0)
-        task = self._answers[key] = asyncio.ensure_future(self._answer(request, urgency))
-        verdict = None
-        try:
-            verdict = await task
-        finally:
-            if verdict is None or verdict.error:
-                del self._answers[key]  # it is asked again
-        self._check_readable(request, key, verdict)
-        return verdict
-
-    def _check_readable(self, request: JudgeRequest, key: str, verdict: Verdict) -> None:
-        """Stop the run if no verdict can be read; a judge that cannot rewrite may still score."""
-        if self._unreadable is None or not request_kinds()[request.kind].has_verdict:
+        self.name, self.judge, self.sees = name, judge, sees
+        self.writes, self.comparable = backend.writes, backend.comparable
+        self.budget = budget or open_budget(settings)
+        self.stopped: str | None = None
+        self._settings, self._kept = settings, backend.kept
+        self._outcomes: Counter[str] = Counter()
+        self._scores: Counter[float] = Counter()  # of different steps
+        if not self._kept:
             return
-        if verdict.value is not None:
-            self._unreadable = None
-        elif verdict.text is not None:
-            self._unreadable.add(key)  # once, even if the request is made again
-            if len(self._unreadable) >= UNREADABLE:
-                self._stop_signal.stop(
-                    f"{self.name}: no reply to the first {UNREADABLE} requests could be "
-                    f"read, for example {shorten(verdict.text, 200)!r}; use a larger model as the "
-                    "judge, or find the cause with 'lmms-rpts doctor'"
-                )
+        self._reasoned = getattr(settings, "judge_reason", True)
+        self._identity = {"judge": name, **getattr(judge, "identity", {})}
+        self._cache = open_cache(settings.cache)
+        self._time_limit: float = getattr(judge, "time_limit", math.inf)
+        self._limit = Limit(settings.concurrency, self._time_limit)
+        self._patience = (
+            max(PATIENCE, 2.5 * self._time_limit) if self._time_limit < math.inf else PATIENCE
+        )
+        self._under_way: dict[str, asyncio.Task[Verdict]] = {}
+        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
+        self._decoding = asyncio.Semaphore(2)
+        self._ended = asyncio.Event()
+        # Failures before the first success, without and with images; None after it.
+        self._failures: dict[bool, int | None] = {False: 0, True: 0}
+        self._in_vain, self._held_until = 0, -1.0
+        self._last_answer: float | None = None
+        self._answers = 0
+        self._waiting = False
 
-    async def _answer(self, request: JudgeRequest, urgency: int) -> Verdict:
-        if self._cache is None:
-            return await self._ask_judge(request, urgency)
-        verdict = await self._ask_judge(request, urgency)
-        if verdict.cached:
-            self._budget.found += 1
-        elif verdict.error is None and verdict.text is not None:
-            key = cache_key(self._identity, request)
-            self._cache.store(key, self.name, request, verdict.text, verdict.usage)
+    async def __aenter__(self) -> Client:
+        return self
+
+    async def __aexit__(self, *raised: object) -> None:
+        aclose = getattr(self.judge, "aclose", None)
+        if self._kept:
+            self._cache.close()
+        if aclose is not None:
+            # A connection that does not close must not cost any replies.
+            with contextlib.suppress(Exception):
+                await asyncio.wait_for(aclose(), 10.0)
+        (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
+        if number >= ONE_SCORE and not others:
+            logger.warning(
+                "The judge {} gave all {} different steps the same score, {:g}: measure whether it "
+                "tells sound steps from wrong ones with 'lmms-rpts validate'",
+                *(self.name, number, score),
+            )
+
+    async def ask(self, request: Request) -> Verdict:
+        """The verdict on a request; equal requests share one call."""
+        if not self._kept:
+            return self._note(request, await self._answer_at_once(request))
+        if request.images and not self.sees:
+            return _failed(request, f"{self.name} does not support images")
+        if not self._reasoned and request_kinds()[request.kind].has_verdict:
+            request = replace(request, reasoned=False)
+        try:
+            key = await self._key(request)
+        except ImageError as error:
+            return _failed(request, str(error))
+        task = self._under_way.get(key)
+        if task is not None:
+            return (await task).model_copy(update={"cached": True})
+        task = self._under_way[key] = asyncio.ensure_future(self._verdict(request, key))
+        try:
+            return self._note(request, await task)
+        finally:
+            del self._under_way[key]
+
+    async def each(
+        self,
+        work: Iterable[Coroutine[Any, Any, T]],
+        *,
+        total: int,
+        label: str,
+        unit: str = "responses",
+        shown: bool = True,
+    ) -> AsyncIterator[T]:
+        """The results of ``work``, in order, with a progress bar.
+
+        It is consumed lazily: a bounded number of units is under way. When one raises an error, or
+        the caller leaves, the others are cancelled.
+        """
+        waiting = enumerate(work)
+        window: deque[tuple[asyncio.Task[T], Coroutine[Any, Any, T]]] = deque()
+        bar = _open_bar(shown, total=total, desc=label, unit=f" {unit}")
+
+        async def run(number: int, coroutine: Coroutine[Any, Any, T]) -> T:
+            _unit.set(number)
+            result = await coroutine
+            self._show(bar)
+            return result
+
+        try:
+            while True:
+                while len(window) < WINDOW * self._settings.concurrency:
+                    number, coroutine = next(waiting, (0, None))
+                    if coroutine is None:
+                        break
+                    window.append((asyncio.ensure_future(run(number, coroutine)), coroutine))
+                if not window:
+                    return
+                result = await window[0][0]
+                window.popleft()
+                yield result
+        finally:
+            for task, _ in window:
+                task.cancel()
+            await asyncio.gather(*(task for task, _ in window), return_exceptions=True)
+            for _, coroutine in window:
+                coroutine.close()  # it may not have begun
+            self._show(bar, 0)
+            with contextlib.suppress(OSError, ValueError):
+                bar.close()
+
+    def _show(self, bar: Any, ended: int = 1) -> None:
+        outcomes = {**self._outcomes, **({"cost": self.budget.cost} if self.budget.cost else {})}
+        with contextlib.suppress(OSError, ValueError):  # the stream may be closed
+            bar.set_postfix({name: f"{n:,.3g}" for name, n in outcomes.items()}, refresh=False)
+            bar.update(ended)
+
+    async def _answer_at_once(self, request: Request) -> Verdict:
+        """The verdict of a judge whose replies cost nothing."""
+        try:
+            reply = await self.judge.ask(request)
+        except RefusedError as error:
+            return _failed(request, str(error))
+        value, fault = read_reply(request, reply)
+        return Verdict(
+            kind=request.kind,
+            prompt_version=request.prompt_version,
+            value=value,
+            reply=reply.text,
+            error=fault,
+        )
+
+    async def _key(self, request: Request) -> str:
+        if not request.images:
+            return request.key(self._identity)
+        # Decoding must not delay running calls, nor the next call wait for all images.
+        async with self._decoding:
+            return await asyncio.to_thread(request.key, self._identity)
+
+    def _note(self, request: Request, verdict: Verdict) -> Verdict:
+        """Count the outcome of a request that was not shared."""
+        outcome = "failed" if verdict.error else "cached" if verdict.cached else "asked"
+        self._outcomes[outcome] += 1
+        if request.kind in SCORED and verdict.score is not None:
+            self._scores[verdict.score] += 1
         return verdict
 
-    async def _ask_judge(self, request: JudgeRequest, urgency: int) -> Verdict:
-        """The judge's verdict, after retries; asked in other forms while it cannot be parsed.
+    async def _verdict(self, request: Request, key: str) -> Verdict:
+        """The judge's verdict; asked in other forms while it cannot be parsed."""
+        reply, value, fault, used, calls = None, None, None, None, 0
+        asked = request
+        for attempt in range(1 + ASKED_AGAIN):
+            if attempt and reply is not None:
+                asked = asked.asked_again(reply)
+                key = await self._key(asked)
+            known = self._cache.find(key)
+            try:
+                reply = known or await self._reply(asked, key)
+            except NotAskedError as failure:
+                self.stopped = fault = str(failure)
+                break
+            except RefusedError as failure:
+                fault = str(failure)
+                self._count(request, f"the first {IN_VAIN} requests were refused: {fault}")
+                break
+            calls += known is None
+            if reply.usage is not None:
+                used = reply.usage if used is None else used + reply.usage
+            value, fault = read_reply(asked, reply)
+            if value is not None:
+                self._failures[bool(request.images)] = None
+                break
+        else:
+            if request_kinds()[request.kind].has_verdict and reply is not None:
+                # A judge that cannot rewrite may still score.
+                self._count(
+                    request,
+                    f"{self.name}: no reply to the first {IN_VAIN} requests could be read, for "
+                    f"example {shorten(reply.text or reply.note, 200)!r}; use a larger model as "
+                    "the judge, or find the cause with 'lmms-rpts doctor'",
+                )
+        if reply is not None and not calls:
+            self.budget.found += 1
+            if not reply.complete and fault:
+                fault += " (a cached reply: to ask again, set LMMS_RPTS_CACHE to another folder)"
+        return Verdict(
+            kind=request.kind,
+            prompt_version=request.prompt_version,
+            value=value,
+            reply=None if reply is None else reply.text,
+            error=fault,
+            tokens=None if used is None else (used.input_tokens, used.output_tokens),
+            cached=reply is not None and not calls,
+        )
 
-        Only batches leave replies in the cache that cannot be parsed: each form has its own.
-        """
-        verdict, asked, again, tries = Verdict(None), request, 0, _Tries()
+    async def _reply(self, request: Request, key: str) -> Reply:
+        """The judge's reply, after retries; a RefusedError if it gives none."""
+        tries: Counter[str] = Counter()
         while True:
             try:
-                reply = self._cached(asked, tries)
-                reply = reply or await self._call_in_turn(asked, tries, urgency)
-            except NotAskedError as failure:
-                return Verdict(None, attempts=0, error=str(failure))
+                # With a budget, calls of a kind run alone until one tells the usage of the others.
+                if not self.budget.is_new(self.name, request.kind):
+                    return await self._call(request, key, tries)
+                async with self._first[request.kind]:
+                    return await self._call(request, key, tries)
+            except RefusedError:
+                raise
             except Exception as failure:  # the boundary: a failed request does not end the run
-                error = self._give_up(failure, tries)
-                if error is not None:
-                    return replace(verdict, attempts=tries.calls, usage=tries.usage, error=error)
-                await self._stop_signal.pause(self._pause(failure, tries))
-            else:
-                value, fault = read_reply(asked, reply)
-                verdict = Verdict(
-                    reply.text, value, not tries.calls, tries.calls, tries.usage, fault
-                )
-                again += 1
-                before, asked = asked, request.asked_again(reply, again)
-                # Without sampling, an equal request would get the same reply.
-                same = asked == before and not self._identity.get("temperature")
-                if value is not None or again > ASKED_AGAIN or same:
-                    return verdict
-                tries.failures.clear()
-            urgency += 1
+                pause = self._after(failure, request, tries)
+            with contextlib.suppress(asyncio.TimeoutError):
+                await asyncio.wait_for(self._ended.wait(), pause)
 
-    def _cached(self, request: JudgeRequest, tries: _Tries) -> Reply | None:
-        if self._cache is None or tries.calls:
-            return None
-        reply = self._cache.find(cache_key(self._identity, request))
-        tries.add(reply.usage if reply else None)
-        return reply
-
-    async def _call_in_turn(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        # With a budget, calls of a kind run alone until one tells the usage of the others.
-        kind = (self.name, request.kind)
-        if self._kept and self._budget.is_new(*kind):
-            async with self._first[request.kind]:
-                if self._budget.is_new(*kind):
-                    return await self._call_once(request, tries, urgency)
-        return await self._call_once(request, tries, urgency)
-
-    async def _call_once(self, request: JudgeRequest, tries: _Tries, urgency: int) -> Reply:
-        booked = reply = usage = None
-        async with self._limit.slot(urgency) as slot:
-            if self._stop_signal.reason:
-                raise FatalJudgeError(self._stop_signal.reason)
+    async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
+        async with self._limit.slot(-_unit.get()) as begun:
+            while now() < self._held_until and not self._ended.is_set():
+                await asyncio.sleep(self._held_until - now())
+            if self._ended.is_set():
+                raise RefusedError(self.stopped)
+            if self._last_answer is None:
+                self._last_answer = begun
+            booked = self.budget.begin(self.name, self._settings.unit_price, request)
+            reply = None
+            patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries["timed out"]))
             try:
-                if self._kept:
-                    booked = self._budget.begin(self.name, self._price, request)
-                patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**tries.timed_out))
-                request = replace(request, patience=patience)
-                tries.calls += 1
-                self._begun = self._begun or slot.begun
-                reply = await self._judge.ask(request)
-                usage = reply.usage
-            except asyncio.CancelledError as failure:
-                # A client may raise it for other reasons, which Python 3.10 cannot tell apart.
-                if getattr(asyncio.current_task(), "cancelling", lambda: 1)():
-                    raise
-                self._in_vain += 1
-                raise TransientError("the judge's client cancelled the call") from failure
+                reply = await self.judge.ask(replace(request, patience=patience))
             except NotAskedError:
                 booked = None  # its usage stays expected: a budget bounds what is asked in a batch
                 raise
             except TransientError as failure:
                 self._in_vain += 1
                 if failure.kind == "timed out":
-                    tries.timed_out += 1
-                    if self._limit.timed_out(slot):
+                    if self._limit.timed_out(begun):
                         self._warn_of_slowness()
-                elif self._way(failure) in ("throttled", "put off", "out"):
-                    wait = failure.retry_after or 0.0
-                    self._limit.throttled(slot, wait if wait <= PATIENCE else 0.0)
+                elif failure.kind or failure.retry_after is not None or self._in_vain >= IN_VAIN:
+                    self._limit.throttled(begun)
                 raise
             finally:
-                tries.add(usage)
                 if booked is not None:
-                    guess = guess_usage(request, reply) if reply and not usage else None
-                    self._budget.end(booked, usage or guess, guess is not None)
-            self._last_answer = asyncio.get_running_loop().time()
-            self._limit.answered(slot)
-            self._unreachable = self._in_vain = 0
-        # Characters that no file can hold are replaced, so that a later run reads the same text.
-        return replace(reply, text=storable(reply.text))
+                    usage = reply and (reply.usage or guess_usage(request, reply))
+                    self.budget.end(booked, usage, bool(reply and not reply.usage))
+            # Characters that no file can hold are replaced, so that a later run reads the same.
+            reply = replace(reply, text=storable(reply.text))
+            self._cache.store(key, self.name, request.kind, reply)
+            self._limit.answered(begun)
+            self._last_answer, self._in_vain = now(), 0
+            self._answers += 1
+            self._waiting = False
+        return reply
+
+    def _after(self, failure: Exception, request: Request, tries: Counter[str]) -> float:
+        """Seconds before the failed call is repeated; a RefusedError if it is not.
+
+        While others are answered, a call is repeated a few times. If no call at all is answered,
+        it is repeated until PATIENCE is over; then judging ends. Before the first answer, failures
+        that are no refusals to come later end it after IN_VAIN calls.
+        """
+        if isinstance(failure, FatalJudgeError | BudgetError):
+            raise RefusedError(self._stop(str(failure)))
+        if not isinstance(failure, TransientError):
+            raise RefusedError(f"{type(failure).__name__}: {failure}")
+        kind, wait = failure.kind, failure.retry_after or 0.0
+        later = kind in ("throttled", "starting") or failure.retry_after is not None
+        if not later:
+            self._count(request, f"the first {IN_VAIN} calls failed: {failure}")
+        if self._ended.is_set():
+            raise RefusedError(self.stopped)
+        kind = "throttled" if later else kind
+        tries[kind] += 1
+        silent = now() - (self._last_answer or 0.0)
+        if wait > PATIENCE and self._in_vain >= MOST_CALLS[""]:
+            raise RefusedError(
+                self._stop(
+                    f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again "
+                    "after that; replies are cached"
+                )
+            )
+        if silent > self._patience:
+            raise RefusedError(self._stop(f"no answer for {silent:,.0f} s: {failure}"))
+        out = self._in_vain >= IN_VAIN or failure.kind == "starting"
+        out = out or (kind == "unreachable" and self._answers > 0)
+        if not out and tries[kind] >= MOST_CALLS.get(kind, MOST_CALLS[""]):
+            raise RefusedError(f"{failure} (after {tries.total()} calls)")
+        attempt = tries.total()
+        if later and self._in_vain < attempt:  # others were answered
+            attempt = max(1, attempt - BY_CHANCE)
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
+        pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
+        if self._in_vain >= IN_VAIN:  # the others wait, too
+            self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
+            self._say_waiting(failure)
+        return pause
+
+    def _count(self, request: Request, reason: str) -> None:
+        """Count a failure before the first success; end judging after IN_VAIN of them."""
+        count = self._failures[bool(request.images)]
+        if count is None:
+            return
+        self._failures[bool(request.images)] = count + 1
+        if count + 1 >= IN_VAIN:
+            if request.images:
+                reason += "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
+            self._stop(reason)
+
+    def _stop(self, reason: str) -> str:
+        """End judging; returns the reason, which is the first one if there are several."""
+        if not self._ended.is_set():
+            self.stopped = self.budget.stopped = reason
+            self._ended.set()
+            self._limit.release()
+        return str(self.stopped)
+
+    def _say_waiting(self, failure: Exception) -> None:
+        if not self._waiting:
+            self._waiting = True
+            logger.warning(
+                "The judge {} answers no call ({}). Waiting up to {:.0f} s.",
+                *(self.name, failure, self._patience),
+            )
 
     def _warn_of_slowness(self) -> None:
-        if self._budget.slow:
+        if self.budget.slow:
             return
-        self._budget.slow = True
+        self.budget.slow = True
         logger.warning(
             "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
             "time. It is repeated with more time, and fewer calls are made at a time. If this "
             "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
             "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            *(self.name, self._time_limit, self._limit.active, self._most),
+            *(self.name, self._time_limit, self._limit.active, self._settings.concurrency),
         )
 
-    def _way(self, failure: Exception) -> str:
-        """The way in which a call failed, as in ``MOST_CALLS``."""
-        if isinstance(failure, FatalJudgeError | BudgetError):
-            return "fatal"
-        if not isinstance(failure, TransientError):
-            return "refused"
-        if (failure.retry_after or 0.0) > PATIENCE:
-            return "put off"
-        # With few calls at a time, a server that is started again would use up all calls of a
-        # request before many have failed.
-        gone = failure.kind == "unreachable" or self._in_vain >= UNREACHABLE
-        if failure.kind == "starting" or (self._last_answer is not None and gone):
-            return "out"
-        if failure.kind == "throttled" or failure.retry_after is not None:
-            return "throttled"
-        return "timed out" if failure.kind == "timed out" else "failed"
 
-    def _give_up(self, failure: Exception, tries: _Tries) -> str | None:
-        """Why the request is not repeated after ``failure``; None if it is."""
-        way, stop = self._way(failure), self._stop_signal.stop
-        tries.failures[way] += 1
-        if way == "out":
-            silent = asyncio.get_running_loop().time() - (self._last_answer or self._begun)
-            if silent <= PATIENCE or tries.timed_out == 1:  # then it gets more time first
-                return None
-            return stop(f"no answer for {silent:,.0f} s: {failure}")
-        if tries.failures[way] < MOST_CALLS[way]:
-            return None
-        if way == "fatal":
-            return stop(str(failure))
-        if not isinstance(failure, TransientError):
-            known = isinstance(failure, RefusedError)
-            return str(failure) if known else f"{type(failure).__name__}: {failure}"
-        if way == "put off":
-            return stop(
-                f"{failure}; the server asks to wait {failure.retry_after:,.0f} s: run the same "
-                "command again after that; replies are cached"
-            )
-        if way == "timed out" and self._last_answer is None:
-            return stop(
-                f"{failure}, even with {LONGEST_PATIENCE * self._time_limit:,g} s "
-                "(LMMS_RPTS_TIMEOUT), and no other call was answered: check the server"
-            )
-        self._unreachable = self._unreachable + 1 if failure.kind == "unreachable" else 0
-        if self._unreachable >= UNREACHABLE:
-            stop(f"cannot reach the judge: {failure}")
-        return f"{failure} (after {tries.failures.total()} calls)"
+def open_client(
+    judge: str, settings: Settings, budget: Budget | None = None, *, requests: Path | None = None
+) -> Client:
+    """The client of the judge named in ``judge``, as in LMMS_RPTS_JUDGE; a context manager.
 
-    def _pause(self, failure: Exception, tries: _Tries) -> float:
-        """Seconds before the next call: as the server asks, or exponential backoff with jitter."""
-        wait = getattr(failure, "retry_after", None) or 0.0
-        attempt = tries.failures.total()
-        if tries.failures["throttled"] and self._in_vain < attempt:  # others were answered
-            attempt = max(1, attempt - BY_CHANCE)
-        backoff = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        return max(backoff * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
+    Args:
+        judge: ``openai:MODEL``, ``lexical``, ...
+        settings: concurrency, cache, price and others.
+        budget: where calls are booked; None: a new one with the limits of the settings.
+        requests: a file, to which the requests are written instead of being asked.
+
+    Raises:
+        JudgeConfigurationError: for an unknown judge or missing configuration, such as a key.
+    """
+    chosen = find_judge(judge, settings, asks=requests is None)
+    answering = chosen.backend.open(chosen.model, settings)
+    if requests is not None:
+        from lmms_rpts.judging.request_files import RequestWriter
+
+        answering = RequestWriter(chosen.name, answering, requests)
+    return Client(chosen.name, answering, chosen.backend, settings, budget, chosen.sees)
 
 
-def cache_key(identity: Mapping[str, object], request: JudgeRequest) -> str:
-    """The key under which the reply to a request is cached; ``identity``: of the judge."""
-    return digest([identity, request.key, PARSER_VERSION])
+def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
+    """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
+    try:
+        asyncio.get_running_loop()
+    except RuntimeError:
+        return asyncio.run(coroutine)
+    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+
+    async def work() -> T:
+        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        return await coroutine
+
+    with ThreadPoolExecutor(1) as pool:
+        future = pool.submit(asyncio.run, work())
+        try:
+            return future.result()
+        except BaseException:
+            for loop, task in begun:
+                if task is not None and not future.done():
+                    loop.call_soon_threadsafe(task.cancel)
+            raise
+
+
+def _failed(request: Request, error: str) -> Verdict:
+    return Verdict(kind=request.kind, prompt_version=request.prompt_version, error=error)
+
+
+def _open_bar(shown: bool, **options: Any) -> Any:
+    """A bar on standard error; disabled if it cannot be shown."""
+    stream = bar_stream() if shown else None
+    if stream is None or stream.closed:
+        return tqdm(disable=True, **options)
+    interval = 0.2 if stream.isatty() else 30.0  # a log file
+    return tqdm(file=stream, mininterval=interval, dynamic_ncols=True, **options)

@@ -10,13 +10,10 @@ from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
-from lmms_rpts.judging.types import JudgeRequest, Reply
-
-# Part of cache keys; increase it whenever a reply may be parsed to a different score.
-PARSER_VERSION = "3"
+from lmms_rpts.judging.types import Reply, Request
 
 
-def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None, str | None]:
+def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str | None]:
     """The value of a reply, or the reason why it has none."""
     kind = request_kinds()[request.kind]
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
@@ -26,7 +23,7 @@ def read_reply(request: JudgeRequest, reply: Reply) -> tuple[float | str | None,
     text = reply.text
     if kind.words:
         # A reply in the requested schema; else the whole reply is parsed.
-        found = _json_object(text) or {}
+        found = json_object(text) or {}
         verdict = found.get("verdict") if found.keys() <= {"reason", "verdict"} else None
         text = verdict if isinstance(verdict, str) else text
     try:
@@ -69,7 +66,7 @@ def strip_thinking(reply: str) -> str:
     return _THINKING_BEGINS.split(said)[0]
 
 
-def _json_object(reply: str) -> dict[str, Any] | None:
+def json_object(reply: str) -> dict[str, Any] | None:
     """The JSON object that a reply consists of; None if it is something else."""
     said = strip_thinking(reply).strip()
     if said.startswith("```") and said.endswith("```"):
@@ -163,7 +160,7 @@ def parse_score(reply: str) -> float | None:
         A score in [0, 1]; None if there is none, none in range, or several.
     """
     said = strip_thinking(reply)
-    found = _json_object(said)
+    found = json_object(said)
     if found is not None:
         return _score_of(found)
     text = unicodedata.normalize("NFKC", _POWER.sub("^", said)).translate(_SIGNS)

@@ -7,27 +7,21 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, partial
-from pathlib import Path
-from typing import TYPE_CHECKING
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget, cost_of
-from lmms_rpts.judging.progress import NO_BOARD, Board
 from lmms_rpts.judging.types import (
     NO_JUDGE,
     NOT_JUDGED,
     Backend,
     JudgeConfigurationError,
-    JudgeRequest,
     RefusedError,
     Reply,
+    Request,
     Usage,
 )
-
-if TYPE_CHECKING:
-    from lmms_rpts.judging.engine import JudgeEngine
 
 # "gpt-4o", "org/model": the name of a model, and not of a kind of judge
 _MODEL = re.compile(r"[-/0-9]")
@@ -36,7 +30,7 @@ _MODEL = re.compile(r"[-/0-9]")
 class NoJudge:
     """Refuses every request."""
 
-    async def ask(self, request: JudgeRequest) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         raise RefusedError(NOT_JUDGED)
 
 
@@ -80,69 +74,6 @@ class ChosenJudge:
     model: str
     sees: bool
 
-    def open(
-        self,
-        settings: Settings,
-        *,
-        budget: Budget,
-        concurrency: int,
-        progress: bool = False,
-        cache_dir: Path | None = None,
-        board: Board = NO_BOARD,
-    ) -> JudgeEngine:
-        """Open an engine for the judge, as a context manager; see ``open_engine``."""
-        from lmms_rpts.judging.engine import JudgeEngine
-        from lmms_rpts.judging.request_files import RequestWriter
-
-        judge = self.backend.open(self.model, settings)
-        if settings.requests and isinstance(judge, openai.OpenAIJudge):
-            judge = RequestWriter(self.name, judge, settings.requests)
-        return JudgeEngine(
-            judge,
-            name=self.name,
-            price=settings.unit_price,
-            kept=self.backend.kept,
-            sees=self.sees,
-            concurrency=concurrency,
-            progress=progress,
-            cache_dir=cache_dir,
-            budget=budget,
-            board=board,
-        )
-
-
-def open_engine(
-    judge: str,
-    *,
-    concurrency: int = 32,
-    cache_dir: Path | None = None,
-    progress: bool = True,
-    budget: Budget | None = None,
-    board: Board = NO_BOARD,
-) -> JudgeEngine:
-    """Open the judge named in ``judge``, as in LMMS_RPTS_JUDGE, as a context manager.
-
-    Args:
-        judge: ``openai:MODEL``, ``lexical``, ...
-        concurrency: maximum number of concurrent calls.
-        cache_dir: folder of the cache of replies; None: no cache.
-        progress: whether to show a progress bar.
-        budget: where calls are booked; None: a new one with the limits of the settings.
-        board: shared progress of the processes of a run.
-
-    Raises:
-        JudgeConfigurationError: for an unknown judge or missing configuration, such as a key.
-    """
-    settings = load_settings()
-    return find_judge(judge, settings).open(
-        settings,
-        budget=budget or open_budget(settings),
-        concurrency=concurrency,
-        progress=progress,
-        cache_dir=cache_dir,
-        board=board,
-    )
-
 
 def open_budget(settings: Settings) -> Budget:
     """A budget with the limits of the settings, and no usage yet."""
@@ -150,14 +81,15 @@ def open_budget(settings: Settings) -> Budget:
     return Budget(settings.max_judge_tokens, settings.max_judge_cost, share=share)
 
 
-def find_judge(judge: str, settings: Settings) -> ChosenJudge:
+def find_judge(judge: str, settings: Settings, asks: bool = True) -> ChosenJudge:
     """Find the judge named in ``judge``, and check that it can be used with these settings.
 
-    A JudgeConfigurationError states the fault and what to use instead.
+    A JudgeConfigurationError states the fault and what to use instead. ``asks``: whether it is to
+    be asked, and not only requests to be written.
     """
     name, backend = judge.strip(), backend_of(judge)
     model = name.partition(":")[2]
-    if missing := backend.check(model, settings):
+    if (asks or not model) and (missing := backend.check(model, settings)):
         raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {missing}")
     if settings.temperature > 0 and not backend.samples and name != NO_JUDGE:
         raise JudgeConfigurationError(

@@ -4,16 +4,22 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
 from operator import add
-from typing import Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+
+from pydantic import Field
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.schema import Flag, Model, Number, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.prompts import Prompts
 
 # Maximum tokens of a reply that should hold only a score or a word.
 BRIEF = 64
@@ -23,9 +29,15 @@ NO_JUDGE = "none"
 
 NOT_JUDGED = "not judged: the judge is 'none'"
 
+# Added to the instructions if the score is wanted without a reason.
+_SCORE_ALONE = {
+    "en": "Leave out the reason: reply with the score alone.",
+    "zh": "不要写理由，只回复分数。",
+}
+
 Message = dict[str, str]
 FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
-Parser = Callable[[str], float | str | None]
+Parser = Callable[[str], "float | str | None"]
 
 
 class TransientError(Exception):
@@ -63,87 +75,111 @@ class JudgeConfigurationError(UserError):
     """Raised if no judge can be opened with these settings; the message says what to set."""
 
 
-@dataclass(frozen=True, slots=True)
-class JudgeRequest:
-    """One question to a judge.
+@dataclass(eq=False)
+class Request:
+    """One question to a judge, made by ``Prompts.request``; rendered when it is first sent.
 
     Attributes:
         kind: one of ``request_kinds()``.
-        messages: the chat, each message with ``role`` and ``content``.
-        evidence, claim: the texts that a conclusion is judged against, and the conclusion, for
-            judges that ignore the chat.
+        language: ``en`` or ``zh``.
+        fields: the fields of the template.
+        prompts: the templates.
         parse: returns the value of a reply, None if there is none. None: the score for kinds that
             ask for one, else the reply itself.
-        reminder: added after a reply that cannot be parsed, when the request is retried.
         images: the images for the judge; they precede the text of the first user message.
+        reasoned: whether a score is wanted with its reason.
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
             wanted; then the verdict alone; then the same without a schema.
         brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
+        chat: the messages, once they are rendered.
     """
 
     kind: str
-    messages: Sequence[Message]
-    evidence: tuple[str, ...] = ()
-    claim: str = ""
-    parse: Parser | None = field(default=None, compare=False, repr=False)
-    reminder: str = field(default="", compare=False, repr=False)
-    prompt_version: str = ""
+    language: str
+    fields: Mapping[str, Any]
+    prompts: Prompts = field(repr=False)
+    parse: Parser | None = None
     images: tuple[JudgeImage, ...] = ()
+    reasoned: bool = True
     attempt: int = 0
     brief: bool = False
-    patience: float = field(default=1.0, compare=False, repr=False)
+    patience: float = 1.0
+    chat: Sequence[Message] | None = None
 
     @property
-    def key(self) -> str:
-        """SHA-256 of the request: equal for requests that have the same answer.
+    def messages(self) -> Sequence[Message]:
+        """The chat: the instructions, and the question, each with ``role`` and ``content``."""
+        if self.chat is None:
+            chat = self.prompts.render(self.kind, self.language, **self.fields)
+            if not self.reasoned:
+                chat[0]["content"] += f"\n{_SCORE_ALONE[self.language]}"
+            self.chat = chat
+        return self.chat
 
-        Decodes images whose digest is not known yet.
-        """
-        content: dict[str, object] = {
-            "kind": self.kind,
-            "messages": list(self.messages),
-            "evidence": list(self.evidence),
-            "claim": self.claim,
-            # Constants: other keys would not find the replies that were stored so far.
-            "prompt_version": "2",
-            "sample": 0,
-        }
-        if self.attempt:
-            content["attempt"] = self.attempt
-        if self.images:  # keys of requests without images must not change between versions
-            content["images"] = [[image.name, image.digest] for image in self.images]
-        return digest(content)
+    @property
+    def prompt_version(self) -> str:
+        """The digest of the templates."""
+        return self.prompts.version(self.kind)
+
+    @property
+    def evidence(self) -> tuple[str, ...]:
+        """The texts that a claim is judged against, for judges that ignore the chat."""
+        texts: list[str] = []
+        for name in request_kinds()[self.kind].evidence:
+            value = self.fields[name]
+            texts += [value] if isinstance(value, str) else value
+        return tuple(texts)
+
+    @property
+    def claim(self) -> str:
+        """The claim that is judged, for judges that ignore the chat."""
+        name = request_kinds()[self.kind].claim
+        return str(self.fields[name]) if name else ""
 
     @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
         most = request_kinds()[self.kind].most_tokens
-        return min(most, BRIEF) if self.brief else most
+        return min(most, BRIEF) if self.brief or not self.reasoned else most
 
-    def asked_again(self, reply: Reply, attempt: int = 1) -> JudgeRequest:
+    def key(self, identity: Mapping[str, object]) -> str:
+        """SHA-256 of the request to the judge with this identity: equal for equal requests.
+
+        Decodes images whose digest is not known yet.
+        """
+        return digest(
+            {
+                "judge": identity,
+                "kind": self.kind,
+                "messages": list(self.messages),
+                "images": [[image.name, image.digest] for image in self.images],
+                "form": [self.reasoned, self.attempt, self.brief],
+            }
+        )
+
+    def asked_again(self, reply: Reply) -> Request:
         """The same question after a reply that could not be parsed.
 
         Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
         if it was cut off: it would be continued. White space without end comes from the schema.
-        ``attempt``: number of replies so far.
         """
         messages = [dict(message) for message in self.messages]
-        said = storable(reply.text)
+        reminder = self.prompts.reminder(self.kind, self.language)
+        text = storable(reply.text)
         kind = request_kinds()[self.kind]
         longest = 4 * (kind.most_tokens if reply.complete else BRIEF)
-        if said.strip() and len(said) <= longest:
-            messages.append({"role": "assistant", "content": said})
-            if self.reminder:
-                messages.append({"role": "user", "content": self.reminder})
-        elif self.reminder:
+        if text.strip() and len(text) <= longest:
+            messages.append({"role": "assistant", "content": text})
+            messages.append({"role": "user", "content": reminder})
+        else:
             # Some servers refuse two messages of one role in a row.
-            messages[-1]["content"] += f"\n\n{self.reminder}"
+            messages[-1]["content"] += f"\n\n{reminder}"
         if not kind.has_verdict:
-            return replace(self, messages=messages)
-        stuck = not reply.complete and len("".join(said.split())) < len(said) / 2
-        attempt = 2 if stuck else attempt
-        return replace(self, messages=messages, attempt=attempt, brief=not reply.complete)
+            return replace(self, chat=messages, attempt=self.attempt + 1)
+        stuck = not reply.complete and len("".join(text.split())) < len(text) / 2
+        attempt = 2 if stuck else self.attempt + 1
+        return replace(self, chat=messages, attempt=attempt, brief=not reply.complete)
 
 
 class Rebuilt(NamedTuple):
@@ -186,37 +222,47 @@ class Usage:
 class Reply:
     """A judge's reply to one request.
 
-    ``complete`` is false if it was cut off; ``limit``: most tokens that it could have, if known.
+    ``complete`` is false if it was cut off; ``limit``: most tokens that it could have, if known;
+    ``note``: what is odd about it, for the message if it cannot be parsed.
     """
 
     text: str
     usage: Usage | None = None
     complete: bool = True
     limit: int | None = None
+    note: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Verdict:
-    """The outcome of one request: a value or an error.
+class Verdict(Model):
+    """The outcome of one request: a value or an error; stored in records as it is.
 
     Attributes:
-        text: the judge's last complete reply; None if it never replied.
-        value: the parsed value: a score in [0, 1] or a text.
-        cached: whether the reply is a cache hit, so that this request cost nothing.
-        attempts: number of calls made.
-        usage: tokens of all calls, of a cached reply when it was made; None if not reported.
-        identical: whether ``cached`` is due to an identical request of this process.
-        request: what was asked; None: nothing.
+        kind, prompt_version: of the request.
+        value: a score in [0, 1], a word or a text; None: none could be had.
+        reply: the judge's last complete reply; None if it never replied.
+        error: why there is no value.
+        tokens: of all calls, in and out; of a cached reply when it was made; None: unknown.
+        cached: whether no call was made for it.
+        evidence: what a conclusion was judged against.
+        images: numbers of the images shown.
+        asked: system and user text, where no other field tells them.
     """
 
-    text: str | None
-    value: float | str | None = None
-    cached: bool = False
-    attempts: int = 1
-    usage: Usage | None = None
-    error: str | None = None
-    identical: bool = False
-    request: JudgeRequest | None = field(default=None, compare=False, repr=False)
+    kind: Text
+    prompt_version: Text
+    value: Number | Text | None = None
+    reply: Text | None = None
+    error: Text | None = None
+    tokens: tuple[Whole, Whole] | None = Field(default=None, exclude_if=lambda it: it is None)
+    cached: Flag = Field(default=False, exclude_if=lambda it: not it)
+    evidence: tuple[Text, ...] = Field(default=(), exclude_if=lambda it: not it)
+    images: tuple[Whole, ...] = Field(default=(), exclude_if=lambda it: not it)
+    asked: tuple[Text, Text] | None = Field(default=None, exclude_if=lambda it: it is None)
+
+    @property
+    def score(self) -> float | None:
+        """The value if it is a number."""
+        return self.value if isinstance(self.value, float) else None
 
 
 class Judge(Protocol):
@@ -229,7 +275,7 @@ class Judge(Protocol):
     ``async aclose()``.
     """
 
-    async def ask(self, request: JudgeRequest) -> Reply: ...
+    async def ask(self, request: Request) -> Reply: ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -245,7 +291,7 @@ class Backend:
         writes: whether it can convert free text into steps and extract an answer.
         comparable: whether its scores are comparable with those of language models.
         samples: whether repeated requests may get different replies.
-        kept: whether its replies cost anything, so that they are cached on disk.
+        kept: whether its replies cost anything, so that they are cached and counted.
         sees: returns whether a judge of this kind has vision, given the part after the colon, as
             far as known before a call. It is called once ``check`` found nothing missing.
         local: whether its model is loaded in this process.

@@ -28,9 +28,9 @@ from lmms_rpts.judging.backends.transformers_model import (
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
-    JudgeRequest,
     RefusedError,
     Reply,
+    Request,
     Usage,
     digest,
 )
@@ -81,7 +81,7 @@ class HFJudge:
             "dtype": "float32" if best_device(self._device) == "cpu" else "auto",
         }
 
-    async def ask(self, request: JudgeRequest) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         """Ask the model; a request is refused if it is too long, for example."""
         ask = _Ask(request)
         with self._lock:
@@ -134,7 +134,7 @@ class _Ask:
     ``alone``: whether a batch with it failed.
     """
 
-    request: JudgeRequest
+    request: Request
     future: Future[Reply] = field(default_factory=Future)
     prompt: Any = None
     ids: list[int] = field(default_factory=list)
@@ -237,7 +237,7 @@ class LoadedJudge(ChatModel):
         return Reply(text, Usage(len(ask.ids), len(row)), complete=ended)
 
 
-def _turns(request: JudgeRequest) -> list[Turn]:
+def _turns(request: Request) -> list[Turn]:
     """The chat of a request; its images, each after its name, begin the first user message."""
     shown: list[Any] = []
     for image in request.images:

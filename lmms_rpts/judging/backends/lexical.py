@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence, Set
 from functools import lru_cache
 
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.types import JudgeRequest, RefusedError, Reply
+from lmms_rpts.judging.types import RefusedError, Reply, Request
 
 # What separates words: all but letters, digits and Chinese characters
 _LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
@@ -64,7 +64,7 @@ _INVENTED, _LOST = 0.5, 0.75
 class LexicalJudge:
     """Scores the share of a claim that its evidence covers."""
 
-    async def ask(self, request: JudgeRequest) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
         if request.kind == "image":

@@ -10,19 +10,15 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import cache
-from itertools import chain
+from functools import cache, cached_property
 from pathlib import Path
 from typing import Any
-
-from jinja2 import FileSystemLoader, StrictUndefined, UndefinedError, meta
-from jinja2.sandbox import ImmutableSandboxedEnvironment
 
 from lmms_rpts.base.escaping import did_you_mean, storable
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.request_kinds import request_kinds
-from lmms_rpts.judging.types import JudgeConfigurationError, JudgeRequest, Message, Parser, Rebuilt
+from lmms_rpts.judging.types import JudgeConfigurationError, Message, Parser, Rebuilt, Request
 
 # Maximum length of a fenced text in characters; the middle of a longer one is left out.
 LONGEST_FENCED = 16_000
@@ -94,19 +90,7 @@ class Prompts:
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        ours = list({kind.templates: None for kind in request_kinds().values()})
-        files = FileSystemLoader(ours).list_templates()
-        self._known = [file for file in files if file.endswith(".jinja")]
-        self._loader = FileSystemLoader([folder, *ours] if folder else ours)
-        self._environment = ImmutableSandboxedEnvironment(
-            loader=self._loader,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,  # one run, one prompt
-            autoescape=False,
-        )
-        self._environment.filters["fence"] = fence
+        self._folder = folder
         self._versions: dict[Path, str] = {}
         if folder is not None:
             self._check(folder)
@@ -120,10 +104,11 @@ class Prompts:
         place = request_kinds()[kind].templates
         if place not in self._versions:
             content = hashlib.sha256()
-            for name in FileSystemLoader(place).list_templates():
-                if name.endswith(".jinja"):
-                    text = self._loader.get_source(self._environment, name)[0]
-                    content.update(f"{name}\0{text}\0".encode())
+            for path in sorted(place.rglob("*.jinja")):
+                name = path.relative_to(place).as_posix()
+                own = self._folder / name if self._folder else path
+                text = (own if own.exists() else path).read_text(encoding="utf-8")
+                content.update(f"{name}\0{text}\0".encode())
             self._versions[place] = content.hexdigest()[:8]
         return self._versions[place]
 
@@ -135,25 +120,15 @@ class Prompts:
         parse: Parser | None = None,
         images: tuple[JudgeImage, ...] = (),
         **fields: Any,
-    ) -> JudgeRequest:
+    ) -> Request:
         """A request from the prompt with the name of its kind, filled with ``fields``.
 
         With ``images``, for a judge with vision, it is that of the kind ``KIND_seen`` if there is
         one. ``language`` is ``en`` or ``zh``.
         """
-        kinds = request_kinds()
-        kind = f"{kind}_seen" if images and f"{kind}_seen" in kinds else kind
-        evidence = (fields[name] for name in kinds[kind].evidence)
-        return JudgeRequest(
-            kind,
-            self.render(kind, language, **fields),
-            tuple(chain.from_iterable([it] if isinstance(it, str) else it for it in evidence)),
-            fields[kinds[kind].claim] if kinds[kind].claim else "",
-            parse=parse,
-            reminder=self.reminder(kind, language),
-            prompt_version=self.version(kind),
-            images=images,
-        )
+        if images and f"{kind}_seen" in request_kinds():
+            kind = f"{kind}_seen"
+        return Request(kind, language, fields, self, parse, images)
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
         """The messages of the prompt ``name``: system message (instructions) and user message."""
@@ -168,65 +143,79 @@ class Prompts:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
         return self._render(f"{name}_again", language).strip()
 
+    @cached_property
+    def _environment(self) -> Any:
+        from jinja2 import FileSystemLoader, StrictUndefined
+        from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        folders = [*([self._folder] if self._folder else []), *_folders()]
+        return ImmutableSandboxedEnvironment(
+            loader=FileSystemLoader(folders),
+            undefined=StrictUndefined,
+            trim_blocks=True,
+            lstrip_blocks=True,
+            auto_reload=False,  # one run, one prompt
+            autoescape=False,
+        )
+
     def _render(self, name: str, language: str, **fields: object) -> str:
-        path = f"{language}/{name}.jinja"
-        if path not in self._known:
-            known = ", ".join(self._known)
-            raise ValueError(f"No prompt {name!r} in the language {language!r}; known: {known}")
-        return self._environment.get_template(path).render(**fields)
+        self._environment.filters["fence"] = fence
+        return str(self._environment.get_template(f"{language}/{name}.jinja").render(**fields))
 
     def _check(self, folder: Path) -> None:
         """Check the folder's templates by rendering each of them."""
-        found = sorted(folder.rglob("*.jinja"))
-        if not found:
+        places = _folders()
+        known = [path.relative_to(at).as_posix() for at in places for path in at.rglob("*.jinja")]
+        templates = sorted(folder.rglob("*.jinja"))
+        if not templates:
             what = "contains no prompt" if folder.is_dir() else "is not a folder"
-            known = ", ".join(self._known)
-            raise JudgeConfigurationError(f"prompts={str(folder)!r} {what}; prompts: {known}")
-        for path in found:
+            raise JudgeConfigurationError(
+                f"prompts={str(folder)!r} {what}; prompts: {', '.join(sorted(known))}"
+            )
+        for path in templates:
             name = path.relative_to(folder).as_posix()
             try:
-                text = path.read_text(encoding="utf-8")
-                fault = self._fault(name, text)
+                fault = (
+                    self._fault(*name.removesuffix(".jinja").split("/"))
+                    if name in known
+                    else f"unknown prompt.{did_you_mean(name, known)}"
+                )
             except Exception as error:  # any error of a template; the message names the file
                 fault = f"{type(error).__name__}: {error}"
             if fault:
                 raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
 
-    def _fault(self, name: str, text: str) -> str | None:
-        if name not in self._known:
-            hint = did_you_mean(name, self._known) or f" Known prompts: {', '.join(self._known)}"
-            return f"unknown prompt.{hint}"
-        language, _, file = name.partition("/")
-        kind = request_kinds().get(file.removesuffix(".jinja"))
+    def _fault(self, language: str, name: str) -> str | None:
+        kind = request_kinds().get(name)
         fields = kind.fields if kind else {}
-        rendered = self._render(file.removesuffix(".jinja"), language, **fields)
-        unknown = meta.find_undeclared_variables(self._environment.parse(text))
-        unknown -= {*fields, *self._environment.globals}
-        if unknown:
-            return f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
-        above, line, _ = rendered.partition(_CUT)
+        rendered = self._render(name, language, **fields)
+        instructions, line, _ = rendered.partition(_CUT)
         if not line and (fields or not rendered.strip()):
             return "it is empty, or no line ----- separates the instructions from the text to judge"
         for field, value in fields.items():
-            if not isinstance(value, str | list):
-                continue
-            text = "".join(value)
-            if text in rendered.replace(fence(text), ""):
+            text = "".join(value) if isinstance(value, str | list) else ""
+            if text and text in rendered.replace(fence(text), ""):
                 shown = f"{{{{ {field if isinstance(value, str) else 'each'} | fence }}}}"
                 return f"write {shown}, so that {field} cannot pose as instructions"
-            if text in above:
+            if text and text in instructions:
                 return "the text to judge must be below the line -----"
         return None
 
 
+def _folders() -> list[Path]:
+    return list({kind.templates: None for kind in request_kinds().values()})
+
+
 def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
     """A request with these fields, from the fields of a record; None if there is no such prompt."""
+    from jinja2 import TemplateNotFound, UndefinedError
+
     if name not in request_kinds():
         return None
     prompts = prompts_of(version, name)
     try:
         system, user = (each["content"] for each in prompts.render(name, language, **fields))
-    except (ValueError, UndefinedError):  # no template in this language, or with other fields
+    except (TemplateNotFound, UndefinedError):  # in this language, or with other fields
         return None
     return Rebuilt(system, user, prompts.version(name) == version)
 

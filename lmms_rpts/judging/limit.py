@@ -1,0 +1,129 @@
+"""How many calls go to a judge at a time: AIMD that learns whether refusals depend on the load."""
+
+from __future__ import annotations
+
+import asyncio
+import heapq
+import math
+from collections import deque
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+
+# Calls at a time in the first round: a server with few slots must not begin with a long queue.
+START = 8.0
+# Maximum multiple of its time limit that a call may take.
+LONGEST_PATIENCE = 4.0
+# What is left of the limit after a refusal, and after a call that took too long.
+REFUSED, LATE = 0.8, 0.5
+
+
+class Limit:
+    """At most ``bound`` calls at a time, and a queue.
+
+    It doubles per round until the first refusal, then grows by 1 per round; a refusal of a call
+    that began after the last cut takes 20%. If few calls at a time are refused as often as many (a
+    broken gateway, a quota shared with others), refusals no longer cut it, until they become more.
+    All methods belong to one event loop.
+
+    Args:
+        most: the maximum number of concurrent calls.
+        time_limit: seconds that a call may take; the limit does not grow after a call that took
+            more than half: more calls would wait longer in the server's queue.
+
+    Attributes:
+        active: number of calls in progress.
+        patience: multiple of the time limit that a call may take. It doubles when calls take too
+            long: the next ones must not be cut off, too.
+    """
+
+    def __init__(self, most: int, time_limit: float = math.inf) -> None:
+        self.active, self.patience = 0, 1.0
+        self._most, self._time_limit = most, time_limit
+        self._bound, self._growing = min(most, START), True
+        self._arrivals, self._cut_at, self._open = 0, -1.0, False
+        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
+        self._usual: float | None = None  # share of refusals that does not depend on the load
+
+    @asynccontextmanager
+    async def slot(self, urgency: int = 0) -> AsyncIterator[float]:
+        """Hold the slot of one call: the time of its begin; the most urgent come first."""
+        turn = asyncio.get_running_loop().create_future()
+        self._arrivals += 1
+        heapq.heappush(self._waiting, (-urgency, self._arrivals, turn))
+        self._wake()
+        try:
+            await turn
+        except asyncio.CancelledError:
+            if turn.done() and not turn.cancelled():  # it was granted at the same moment
+                self.active -= 1
+                self._wake()
+            raise
+        try:
+            yield now()
+        finally:
+            self.active -= 1
+            self._wake()
+
+    def release(self) -> None:
+        """Let all calls go on, since judging ends."""
+        self._open = True
+        self._wake()
+
+    def answered(self, begun: float) -> None:
+        """Record that the call that began then was answered."""
+        self._ended.append((self._bound, False))
+        if now() - begun <= self.patience * self._time_limit / 2:
+            more = 1 if self._growing else 1 / self._bound
+            self._bound = min(self._most, self._bound + more)
+
+    def throttled(self, begun: float) -> None:
+        """Record that the server refused the call, because there were too many."""
+        self._ended.append((self._bound, True))
+        if self._usual is not None:
+            last = [refused for _, refused in self._ended][-100:]
+            if sum(last) > len(last) * (self._usual + 0.15):
+                self._usual = None
+                self._ended.clear()
+        elif self._cut(begun, REFUSED) and self._is_independent():
+            self._bound = float(self._most)
+
+    def timed_out(self, begun: float) -> bool:
+        """Record that the call took too long; whether it was the first one since the last cut."""
+        if self._cut(begun, LATE):
+            self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
+            return True
+        return False
+
+    def _wake(self) -> None:
+        allowed = math.inf if self._open else max(1, int(self._bound))
+        while self._waiting and self.active < allowed:
+            turn = heapq.heappop(self._waiting)[-1]
+            if not turn.done():
+                self.active += 1
+                turn.set_result(None)
+
+    def _cut(self, begun: float, factor: float) -> bool:
+        if begun < self._cut_at:
+            return False
+        self._growing, self._cut_at = False, now()
+        self._bound = max(1.0, min(self._bound, self.active) * factor)
+        return True
+
+    def _is_independent(self) -> bool:
+        """Whether few calls at a time were refused about as often as many."""
+        peak = max(bound for bound, _ in self._ended)
+        high = [refused for bound, refused in self._ended if bound > 0.6 * peak]
+        low = [refused for bound, refused in self._ended if bound <= 0.6 * peak]
+        if len(low) < 16 or sum(low) < 3 or sum(high) < 2:
+            return False
+        share = (sum(high) + sum(low)) / len(self._ended)
+        if share > 0.4 or sum(low) / len(low) < 0.7 * sum(high) / len(high):
+            return False
+        self._usual = share
+        return True
+
+
+def now() -> float:
+    """The time of the running event loop."""
+    return asyncio.get_running_loop().time()
