@@ -65,6 +65,8 @@ settings.load_profile("lmms_rpts")
 def _no_answers_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps tests from reading or writing the cached answers of the current user."""
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
+    for name in ("LMMS_RPTS_CONFIG", "LMMS_RPTS_JUDGE"):  # which commands set for their process
+        monkeypatch.setenv(name, os.environ.get(name, ""))
 
 
 @pytest.fixture

@@ -31,9 +31,10 @@ def _tables() -> Iterator[str]:
 
 
 def _commands(group: Any, name: str) -> Iterator[str]:
-    for word, command in group.commands.items():
+    for word in group.list_commands(None):
+        command = group.get_command(None, word)
         full = f"{name} {word}"
-        if hasattr(command, "commands"):
+        if hasattr(command, "list_commands"):
             yield from _commands(command, full)
             continue
         yield f"### `{full}`"

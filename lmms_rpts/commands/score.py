@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.settings import environment_without, load_settings, options_given
+from lmms_rpts.base.settings import environment_without, load_settings
 from lmms_rpts.commands.common import (
     IncludePath,
     Judge,
@@ -227,7 +227,7 @@ def _score(
     from lmms_rpts.tasks.benchmark import answered_tasks
 
     judge, correct, output = given.judge, given.correct, given.output
-    metric = load_settings(correct=correct).correct
+    metric = correct
     own = own_documents(given.include_path)
     rescoring = plan_score(samples, given.task, own=own, correct=metric)
     if correct and answered_tasks().keys() & rescoring.responses.keys():
@@ -257,9 +257,7 @@ def _score(
     write_responses(merged, rescoring.responses)
     if rescoring.grades:
         write_task_grades(graded, rescoring.grades)
-    grades = str(graded) if rescoring.grades else None
-    with options_given(judge=chosen, correct=correct, grades=grades):
-        environment = environment_without()
+    environment = environment_without() | {"LMMS_RPTS_JUDGE": chosen or ""}
     for number, part in enumerate(rescoring.parts):
         place = folder / str(number)
         more = [*part.arguments(), *include]
@@ -297,8 +295,7 @@ def _round(
         fail(f"{requests} is not a file of requests: choose another name for --requests")
     _take_replies(replies, settings.cache, name)
     with tempfile.NamedTemporaryFile(suffix=".jsonl") as waiting:
-        with options_given(requests=waiting.name):
-            found = [(part, list(parts)) for part, parts in runs]
+        found = [(part, list(parts)) for part, parts in runs]
         number = sum(1 for _ in waiting)
         if requests:
             with draft_of(requests) as draft:

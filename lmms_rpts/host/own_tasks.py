@@ -13,7 +13,7 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.settings import load_settings, options_given
+from lmms_rpts.base.settings import load_settings, set_variables
 from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.budget import reset_spending
 from lmms_rpts.filters.documents import without_media
@@ -202,8 +202,10 @@ def examine_folder(folder: Path) -> Sequence[Check]:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
             judge[str(error)] = problem("judge", error)
-            with options_given(judge=NO_JUDGE):  # the data are checked with or without a judge
-                checks.append(_examined(manager, name))
+            before = load_settings().judge or ""
+            set_variables(LMMS_RPTS_JUDGE=NO_JUDGE)  # the data are checked without a judge, too
+            checks.append(_examined(manager, name))
+            set_variables(LMMS_RPTS_JUDGE=before)
     settings = load_settings()
     try:
         if judge and settings.judge:

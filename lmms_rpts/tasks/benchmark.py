@@ -119,7 +119,7 @@ def benchmarks() -> Mapping[str, Benchmark]:
 
 def refuse_unknown_settings() -> None:
     """Refuse misspelt LMMS_RPTS_* variables, and misspelt settings and tables of the file."""
-    refuse_unknown([table.TABLE for table in settings_tables()])
+    refuse_unknown([table.TABLE for table in settings_tables() if table.TABLE])
 
 
 def settings_tables() -> list[type[Table]]:

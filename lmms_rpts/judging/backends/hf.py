@@ -415,7 +415,7 @@ def _placed(settings: Settings) -> dict[str, Any]:
 
         found = torch.cuda.is_available()
         device = f"cuda:{settings.local_rank % torch.cuda.device_count()}" if found else "cpu"
-    return {"batch_size": settings.batch_size, "device": device}
+    return {"batch_size": settings.concurrency, "device": device}
 
 
 BACKEND = Backend(
