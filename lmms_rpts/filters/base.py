@@ -13,12 +13,7 @@ from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client, run_async
 from lmms_rpts.judging.images import DEFAULT_LONGEST
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.question import (
-    DocumentImages,
-    ReasoningDocument,
-    field_faults,
-    gold_faults,
-)
+from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, field_faults, gold_faults
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -179,9 +174,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         """Add what the judge has read and written to lmms-eval's usage."""
         from lmms_eval.models.model_utils.usage_metrics import log_usage
 
-        read, written = (
-            after[name] - before[name] for name in ("input_tokens", "output_tokens")
-        )
+        read, written = (after[name] - before[name] for name in ("input_tokens", "output_tokens"))
         if read or written:
             log_usage(judge, self.task, read, written, 0, source="judge")
 

@@ -17,10 +17,11 @@ from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.scoring.missing import Tally
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
 from lmms_rpts.scoring.question import STANCES, Question
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
 from lmms_rpts.scoring.steps import Judged, judge_steps
+
 
 class TransformFilter(RptsFilter):
     """Reads each response: its steps and its final answer. `Options` describes the arguments.
@@ -116,9 +117,7 @@ class ScoreFilter(RptsFilter):
         """Why a text-only judge cannot judge a document without gold reasoning."""
         return blindness(self.judge)
 
-    def apply(
-        self, resps: Sequence[Sequence[Reading]], docs: Sequence[Doc]
-    ) -> list[list[Judged]]:
+    def apply(self, resps: Sequence[Sequence[Reading]], docs: Sequence[Doc]) -> list[list[Judged]]:
         """Score all steps of all responses."""
         return self.map_responses(resps, docs, self._judge_all)
 

@@ -14,7 +14,6 @@ from pydantic_core import CoreSchema
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.schema import (
     FieldError,
-    Flag,
     ForeignError,
     Model,
     Share,
@@ -23,6 +22,7 @@ from lmms_rpts.base.schema import (
     first_fault,
     shown,
 )
+from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
 
 R = TypeVar("R", bound="Record")
@@ -103,9 +103,9 @@ def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any
 
 
 def _verdicts_in(value: Any) -> Iterator[Verdict]:
-    """The verdicts that a judge replied for."""
+    """The verdicts that a judge replied for; of scores only those with known tokens."""
     if isinstance(value, Verdict):
-        if value.reply is not None:
+        if value.tokens or (value.reply is not None and value.kind not in SCORED):
             yield value
         return
     for part in dict(value).values() if isinstance(value, Model) else value:

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from lmms_rpts.runs.metrics import Metric, by_name
 
 if TYPE_CHECKING:
-    from lmms_rpts.scoring.record import RptsRecord
     from lmms_rpts.reasoning.tree import Modality
+    from lmms_rpts.scoring.record import RptsRecord
 
 RIGHT_REASON = 0.5
 """RPTS at or above which the reasoning counts as sound."""

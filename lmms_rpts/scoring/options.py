@@ -6,13 +6,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, get_args
 
-from lmms_rpts.base.settings import (
-    TRANSFORM_MODES,
-    Settings,
-    Source,
-    TransformMode,
-    parse_choice,
-)
+from lmms_rpts.base.settings import Settings, Source, TransformMode, parse_choice
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
@@ -78,7 +72,7 @@ class Options:
         Raises:
             SettingError, JudgeConfigurationError, ValueError: for a value that is not allowed.
         """
-        chosen_mode = parse_choice("rpts_transform: mode", mode, TRANSFORM_MODES)
+        chosen_mode = parse_choice("rpts_transform: mode", mode, get_args(TransformMode))
         chosen_evidence = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         if max_steps < 1:
             raise ValueError(f"rpts_transform: max_steps must be at least 1, got {max_steps}")

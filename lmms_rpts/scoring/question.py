@@ -2,20 +2,13 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
-import re
-
-from pydantic import (
-    Field,
-    PlainValidator,
-    PrivateAttr,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
 
 from lmms_rpts.base.escaping import count, storable
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown

@@ -133,10 +133,7 @@ async def _read_steps(
     if unsure and judge.writes and part.text.strip():
         kind = "transform" if statement else "question_steps"
         request = options.prompts.request(
-            kind,
-            question.language,
-            parse=parse_steps,
-            **steps_fields(kind, question, part.text),
+            kind, question.language, parse=parse_steps, **steps_fields(kind, question, part.text)
         )
         verdict, read_by = await judge.ask(request), "llm"
         chain = ReasoningChain((), question.language)
@@ -195,11 +192,7 @@ async def _read_stance(
         answer = answer or UNDETERMINED
         return Answer(value=answer, correct=answer == question.answer)
     request = options.prompts.request(
-        "answer",
-        question.language,
-        parse=parse_answer,
-        statement=question.statement,
-        response=text,
+        "answer", question.language, parse=parse_answer, statement=question.statement, response=text
     )
     verdict = told(await judge.ask(request), request)
     word = _ANSWER_WORDS.get(str(verdict.value))
@@ -219,9 +212,7 @@ def parse_answer(reply: str) -> Stance | None:
     return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
 
 
-async def _read_answer(
-    said: str, question: Question, judge: Client, options: Options
-) -> Answer:
+async def _read_answer(said: str, question: Question, judge: Client, options: Options) -> Answer:
     """The answer to a question of any kind; the judge compares what rules leave undecided."""
     from lmms_rpts.grading.grader import grade, infer_kind
 
@@ -270,9 +261,7 @@ def _found_answer(said: str, question: Question, grade: Grader | None) -> Answer
         if correct is None:
             reason = "the grading function returned no grade"
         elif type(correct).__name__ not in ("bool", "bool_") and correct not in (0, 1):
-            reason = (
-                f"the grading function returned {shown(correct)}, neither True, False nor None"
-            )
+            reason = f"the grading function returned {shown(correct)}, neither True, False nor None"
     graded = None if reason else bool(correct)
     return Answer(value=value, correct=graded, by="function", reason=reason)
 

@@ -67,6 +67,7 @@ ClueNumber = Annotated[
     int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
 ]
 
+
 class Answer(FromJudge):
     """The final answer; ``reason`` says why there is none, or why `correct` is null."""
 
@@ -177,9 +178,7 @@ class Scoring(Model):
     source: Source = unset(
         "answer", "setting `source`: what was scored; omitted for the visible answer"
     )
-    evidence: Evidence = unset(
-        "facts", "evidence for claims about images; omitted for `facts`"
-    )
+    evidence: Evidence = unset("facts", "evidence for claims about images; omitted for `facts`")
 
 
 MODALITIES: tuple[Modality, ...] = get_args(Modality)

@@ -36,13 +36,7 @@ from lmms_rpts.scoring.missing import Tally
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import CUT, Reading, internal_error, read, unread
-from lmms_rpts.scoring.record import (
-    Diagnosis,
-    Fault,
-    FirstError,
-    RptsRecord,
-    Scoring,
-)
+from lmms_rpts.scoring.record import Diagnosis, Fault, FirstError, RptsRecord, Scoring
 from lmms_rpts.scoring.steps import Judged, evidence_for, judge_steps
 
 STEPLESS_FROM = 0.05
@@ -188,9 +182,7 @@ class RptsScorer:
         """The question of a document."""
         return Question.of(doc)
 
-    async def score(
-        self, response: str | None, question: Question, judge: Client
-    ) -> RptsRecord:
+    async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""
         self.tally.hear(response)
         return await score_response(response, question, judge, self.options)

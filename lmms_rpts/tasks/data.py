@@ -153,24 +153,30 @@ def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str,
 
 
 def dataset_kwargs(
-    rows: Sequence[DataclassInstance], kind: type[DataclassInstance], benchmark: str, name: str
+    rows: Sequence[DataclassInstance | Mapping[str, Any]],
+    kind: type[DataclassInstance] | Mapping[str, Any],
+    benchmark: str,
+    name: str,
 ) -> dict[str, Any]:
     """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
 
     Args:
-        kind: the type of the rows; fields that are not numbers are texts or lists of texts.
+        kind: the type of the rows, or those of their fields; fields that are not numbers are texts
+            or lists of texts.
     """
     from datasets import Features, Value
     from datasets import Sequence as ListOf
 
     # Explicit: the type of a column that begins empty cannot be inferred.
+    fields = kind if isinstance(kind, Mapping) else get_type_hints(kind)
+    if not isinstance(kind, Mapping):
+        fields = {name: each for name, each in fields.items() if name in kind.__dataclass_fields__}
     numbers = {int: "int64", int | None: "int64", float: "float64"}
     features = {
         field: ListOf(Value("string"))
         if get_origin(annotation) is tuple
         else Value(numbers.get(annotation, "string"))
-        for field, annotation in get_type_hints(kind).items()
-        if field in kind.__dataclass_fields__
+        for field, annotation in fields.items()
     }
     file = str(store(rows, benchmark, name))
     return {"data_files": {"test": file}, "features": Features(features)}

@@ -23,7 +23,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import FieldError, Line, wrong
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.tasks.data import Check, DataError, HubData, shows_images
+from lmms_rpts.tasks.data import Check, DataError, HubData, needed_judge, shows_images
 from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Questions, Source
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings

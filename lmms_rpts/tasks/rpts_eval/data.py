@@ -17,9 +17,9 @@ from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Several, Text
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.scoring.options import Options, choose_judge
 from lmms_rpts.scoring.question import ReasoningDocument, Stance, field_faults, gold_faults
-from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
