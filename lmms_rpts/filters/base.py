@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from lmms_eval.api.filter import Filter
@@ -11,9 +12,9 @@ from loguru import logger
 from lmms_rpts.base.schema import Model
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client, run_async
-from lmms_rpts.judging.images import DEFAULT_LONGEST
+from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, field_faults, gold_faults
+from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -190,7 +191,7 @@ def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
 class Document(dict[str, Any]):
     """The fields of a document; ``images``: for judges with vision, None if unavailable."""
 
-    images: DocumentImages | None = None
+    images: tuple[JudgeImage, ...] | None = None
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):
@@ -220,7 +221,7 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
         self.doc_ids = list(doc_ids)
         self._docs = without_media(docs)
         self._visuals, self._longest = visuals, longest
-        self._images: dict[int, DocumentImages] = {}
+        self._images: dict[int, tuple[JudgeImage, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -237,9 +238,9 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
             return row  # type: ignore[no-any-return]  # from a data set of any kind
         doc = Document(row)
         if doc_id not in self._images:  # shared by all responses to the document
-            self._images[doc_id] = DocumentImages(
-                lambda: visuals(doc_id), self._longest, str(doc.get("language"))
-            )
+            count, language = len(doc.get("visual_clue") or ()), str(doc.get("language"))
+            load = partial(visuals, doc_id)
+            self._images[doc_id] = judge_images(load, count, self._longest, language)
         doc.images = self._images[doc_id]
         return doc
 

@@ -76,12 +76,12 @@ class FromJudge(Model):
     @property
     def error(self) -> str | None:
         """Why there is no value; None if there is one."""
-        return self.reason or (self.verdict and self.verdict.error)
+        return self.reason or (self.verdict.error if self.verdict else None)
 
     @property
     def reply(self) -> str | None:
         """The judge's complete reply; None if it was not asked, or gave none."""
-        return self.verdict and self.verdict.reply
+        return self.verdict.reply if self.verdict else None
 
 
 def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:

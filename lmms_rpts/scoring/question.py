@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
+from functools import cache, partial
 from types import NoneType
 from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
 
@@ -26,14 +26,6 @@ Relation = Literal["guided", "adversarial", "independent"]
 """How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
-_ABILITIES = {
-    "识别": "Recognition",
-    "常识": "Commonsense",
-    "空间感知": "Spatial awareness",
-    "数学": "Math",
-    "比较图像": "Compare images",
-}
-"""English names of the abilities in the Chinese texts of RPTS-Eval."""
 
 
 @cache  # asked for each response and metric
@@ -106,41 +98,30 @@ def _recorded(value: Any, annotation: Any) -> Any:
 
 # --- images --------------------------------------------------------------------------------------
 
-_NAMES = {"zh": "图片{}"}
-_NAME = "Image {}"
 
-
-class DocumentImages:
-    """The images of one document; nothing is decoded until a judge needs an image.
+def judge_images(
+    load: Callable[[], Sequence[Any]],
+    count: int,
+    longest: int = DEFAULT_LONGEST,
+    language: str = "en",
+) -> tuple[JudgeImage, ...]:
+    """The images of a document by number; nothing is decoded until a judge needs an image.
 
     Args:
         load: returns all Pillow images of the document.
+        count: their number.
         longest: maximum of the longer side, in pixels.
         language: language of the prompts, for the names of the images.
     """
 
-    def __init__(
-        self,
-        load: Callable[[], Sequence[Any]],
-        longest: int = DEFAULT_LONGEST,
-        language: str = "en",
-    ) -> None:
-        self._load, self._longest = load, longest
-        self._name = _NAMES.get(language, _NAME)
-        self._images: dict[int, JudgeImage] = {}
-
-    def __getitem__(self, number: int) -> JudgeImage:
-        """The image with this number, from 0; loading it raises ImageError if there is none."""
-        if number not in self._images:
-            name = self._name.format(number)
-            self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)
-        return self._images[number]
-
-    def _one(self, number: int) -> Any:
-        images = self._load()
+    def image(number: int) -> Any:
+        images = load()
         if number >= len(images):
             raise ImageError(f"the document has {len(images)} images")
         return images[number]
+
+    name = "图片{}" if language == "zh" else "Image {}"
+    return tuple(JudgeImage(name.format(at), partial(image, at), longest) for at in range(count))
 
 
 # --- the question --------------------------------------------------------------------------------
@@ -174,7 +155,7 @@ class Question(Asked):
         True, "false if the images are not at hand, and their number is not known; omitted if true"
     )
     _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
-    _images: DocumentImages | None = PrivateAttr(None)
+    _images: tuple[JudgeImage, ...] | None = PrivateAttr(None)
 
     @classmethod
     def of(cls, doc: Mapping[str, Any], **known: Any) -> Question:
@@ -187,11 +168,11 @@ class Question(Asked):
         self, load: Callable[[], Sequence[Any]], longest: int = DEFAULT_LONGEST
     ) -> Question:
         """This question with its Pillow images, which are loaded when a judge needs them."""
-        self._images = DocumentImages(load, longest, self.language)
+        self._images = judge_images(load, len(self.visual_clue), longest, self.language)
         return self
 
     @property
-    def images(self) -> DocumentImages | None:
+    def images(self) -> tuple[JudgeImage, ...] | None:
         """The images for judges with vision; None if they are not available."""
         return self._images
 
@@ -206,11 +187,6 @@ class Question(Asked):
         if self.own_id is None:
             return str(self.key[1])
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
-
-    @property
-    def abilities(self) -> tuple[str, ...]:
-        """The abilities, in English if RPTS-Eval names them in both languages."""
-        return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))
 
     @property
     def is_statement(self) -> bool:

@@ -35,8 +35,8 @@ from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.record import FromJudge, Record, unset
 from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON
-from lmms_rpts.scoring.missing import NO_RESPONSE, REQUEST_FAILED
 from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.scorer import NO_RESPONSE, REQUEST_FAILED
 
 NO_GRADE = "the task's metrics don't say whether the answer is right"
 
