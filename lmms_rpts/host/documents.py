@@ -14,7 +14,8 @@ from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import AlignedDocuments, Document, without_media
 from lmms_rpts.host.task_files import task_files
-from lmms_rpts.scoring.question import ReasoningDocument, as_text, judge_images
+from lmms_rpts.runs.record import as_text
+from lmms_rpts.scoring.question import ReasoningDocument, judge_images
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 

@@ -16,7 +16,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
 from lmms_rpts.runs.record import FromJudge, JudgeGrade
-from lmms_rpts.scoring.question import field_faults, question_of
+from lmms_rpts.scoring.question import field_faults
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.scoring.scorer import Scorer, missing_response
 
@@ -135,7 +135,7 @@ class GradingScorer(Scorer):
     def instance(self, doc: Doc, **known: Any) -> Any:
         """The question of a document; ``known``: values that are not read from it."""
         kind: Any = self.RECORD.model_fields["instance"].annotation
-        return question_of(kind, doc, self.NAMES, **known)
+        return kind.of(doc, self.NAMES, **known)
 
     def further(self, record: Any) -> Iterable[tuple[str, FromJudge | None]]:
         """The answers to further questions, each with what it means that there is none."""

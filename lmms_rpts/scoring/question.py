@@ -5,17 +5,16 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import Field, PrivateAttr, ValidationError
 
-from lmms_rpts.base.escaping import count, storable
+from lmms_rpts.base.escaping import count
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import Asked, unset
+from lmms_rpts.runs.record import NO_NAMES, Asked, OwnId, unset
 
 A = TypeVar("A", bound=Asked)
 
@@ -36,64 +35,6 @@ def _family(task: str) -> str:
 def cluster_of(task: str, own_id: str) -> tuple[str, str]:
     """Key that a document shares with its translation: both have the same images and answer."""
     return (_family(task), own_id)
-
-
-# --- values of documents, which may be of any type -----------------------------------------------
-
-
-def as_text(value: object) -> str:
-    """Any value of a document, as text for a record."""
-    try:
-        return value if isinstance(value, str) else str(value)
-    except Exception:  # any error of a third-party type; an integer of 5000 digits
-        return f"this {type(value).__name__}"
-
-
-def _own_id(value: object) -> str | int | float | None:
-    """The id of a document as it is stored in a record, for ids of any type."""
-    if isinstance(value, int | float):
-        return value if abs(value) < 2**63 else shown(value)  # NaN is not
-    return None if value is None else storable(as_text(value))
-
-
-def question_of(
-    kind: type[A], doc: Mapping[str, Any], names: Mapping[str, str], /, **known: Any
-) -> A:
-    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
-
-    Args:
-        kind: type of the question: fields with texts, numbers or lists of these.
-        names: names in the document, where they differ.
-        known: values that are not read from the document.
-    """
-    fields = {}
-    for name, field in kind.model_fields.items():
-        key = names.get(name, field.alias or name)
-        if name not in known and not field.exclude and (key in doc or field.is_required()):
-            fields[name] = _recorded(doc.get(key), field.annotation)
-    return kind.model_validate({**fields, **known}, by_name=True)
-
-
-def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    if annotation is Any:
-        return value
-    if get_origin(annotation) is Literal:
-        return value if value in parts else parts[0]
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    plain = getattr(plain, "__origin__", plain)
-    if plain is int:
-        whole = type(value) is int and 0 <= value < 2**63
-        return value if whole else None if optional else 0
-    if plain is float:
-        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
-    if plain is bool:
-        return bool(value)
-    return (None if optional else "") if value is None else as_text(value)
 
 
 # --- images --------------------------------------------------------------------------------------
@@ -126,10 +67,6 @@ def judge_images(
 
 # --- the question --------------------------------------------------------------------------------
 
-OwnId = Annotated[
-    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
-]
-
 
 class Question(Asked):
     """A question of RPTS-Eval, of own data or of any task, without its images."""
@@ -158,9 +95,11 @@ class Question(Asked):
     _images: tuple[JudgeImage, ...] | None = PrivateAttr(None)
 
     @classmethod
-    def of(cls, doc: Mapping[str, Any], **known: Any) -> Question:
-        """The question of a document; ``known``: values that are not read from it."""
-        question = question_of(cls, doc, {}, **known)
+    def of(
+        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
+    ) -> Question:
+        """The question of a document, with its images; see `Asked.of`."""
+        question = super().of(doc, names, **known)
         question._document, question._images = doc, getattr(doc, "images", None)
         return question
 
