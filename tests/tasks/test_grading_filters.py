@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import pytest
+from lmms_rpts.filters.response_reading import nothing_read
 
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
-from lmms_rpts.filters.response_reading import nothing_read
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results

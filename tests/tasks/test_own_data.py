@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_rpts.base.rows import ReadError, Row
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import TransformFilter
 from lmms_rpts.host.own_tasks import check_own_tasks, examine_folder
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import (

@@ -10,9 +10,7 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.reform_eval.benchmark import data_sets
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
