@@ -19,7 +19,9 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
     kind = request_kinds()[request.kind]
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
-        return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
+        made = f" after {reply.usage.output_tokens:,} tokens" if reply.usage else ""
+        limit = reply.limit or request.most_tokens
+        return None, f"{wanted}: it was cut off{made} (limit: {limit:,} tokens)"
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:
@@ -42,18 +44,6 @@ def in_words(reply: str) -> str:
         if isinstance(reason := json.loads(reply)["reason"], str) and reason.strip():
             return reason
     return reply
-
-
-def _cut_off(reply: Reply, most: int) -> str:
-    limit, made = reply.limit or most, reply.usage.output_tokens if reply.usage else 0
-    if not made:
-        return f"it was cut off (limit: {limit:,} tokens)"
-    if made >= limit:
-        return f"it was cut off after {made:,} tokens, the limit for this request"
-    return (
-        f"it was cut off after {made:,} of {limit:,} allowed tokens: the server has a limit of its "
-        "own, or its context is full"
-    )
 
 
 # An object without others inside, which fills whole lines: after "Here is my verdict:"
@@ -199,32 +189,25 @@ def _in_range(match: re.Match[str]) -> float | None:
 
 W = TypeVar("W", bound=str)
 
-# "**Verdict:** Correct", "### Final verdict: `correct`", "Verdict: \\boxed{\\text{incorrect}}"
-_DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
-_VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
-# "Incorrect.**", "\\boxed{correct}", “错误”。
-_CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
 # Characters of a line that may be a verdict: longer ones are sentences, and patterns stay fast
 _LONGEST_LINE = 120
-# A verdict in a line of its own follows a sentence that has ended
-_ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
-# "So, <Yes>", 所以，<No>
-_SO = r"(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)"
-# "Therefore, the final answer is: `<Yes>`.", "My judgement: <No>"
+_DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
+# "Incorrect.**", "\\boxed{correct}", “错误”。
+_CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
+# "**Verdict:** Correct", "### Final verdict: `correct`", "Verdict: \\boxed{\\text{incorrect}}"
+_VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
+# "Therefore, the final answer is: `<Yes>`.", "My judgement: <No>", 所以，<No>
 _NAMED = (
-    r"(?:(?:the|my|final|最终) ?)*"
+    rf"(?:[-•]\s(?!\W*<))?{_DECOR}(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)?"
+    r"(?:(?:(?:the|my|final|最终) ?)*"
     r"(?:verdict|answer|judge?ment|decision|comparison|conclusion|result|判定|判断|答案|比较|结论)"
-    rf"{_DECOR}(?::|is\b:?|[为是]:?)"
+    rf"{_DECOR}(?::|is\b:?|[为是]:?))?"
 )
+# A verdict in a line of its own follows a sentence that has ended.
+_ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
 _MARK = re.compile(r"<(yes|no)>")
-# "So, the answer is <Yes>.", "**Verdict:** <no>"
-_MARKED = re.compile(
-    rf"(?:(?:[-•]\s)?{_DECOR}{_SO}?{_NAMED}|{_DECOR}{_SO})?{_DECOR}<(?:yes|no)>{_CLOSING}"
-)
-# "**No.**" as the last line
+_MARKED = re.compile(rf"{_NAMED}{_DECOR}<(?:yes|no)>{_CLOSING}")
 _BARE = re.compile(rf"{_DECOR}(yes|no){_CLOSING}")
-# "Both say 5. <Yes>": before the mark ends a sentence; not "I can't say <Yes>"
-_AFTER_SENTENCE = re.compile(r"[.。!?][\s*_`]*")
 # "No, they differ. <Yes>": the sentence before the mark says the opposite
 _OPENING_WORD = re.compile(r"(?:^|[.。!?:,;])\s*(yes|no)\s*(?=[.。!?:,;])")
 # "<Yes> or" above "<No>": the instructions, repeated
@@ -239,17 +222,11 @@ def parse_yes_no(reply: str) -> str | None:
     can't say <Yes>"), with text after it, or with the other mark next to it or directly above it.
     """
     lines = _lines(reply)
-    if not lines:
-        return None
-    found = _mark(lines[-1])
-    if found is None:
-        bare = _BARE.fullmatch(lines[-1]) if len(lines[-1]) <= _LONGEST_LINE else None
-        found = bare[1] if bare and _stands_alone(lines) else None
-    before = next((line for line in reversed(lines[:-1]) if line), "")
-    above = _mark(_OR.sub("", before).rstrip())  # two marks in a row repeat the instructions
-    if found is None or above not in (None, found):
-        return None
-    return found
+    word = _mark(lines[-1])
+    if word is None and (bare := _BARE.fullmatch(lines[-1][: _LONGEST_LINE + 1])):
+        word = bare[1] if _stands_alone(lines) else None
+    above = next((line for line in reversed(lines[:-1]) if line), "")
+    return word if _mark(_OR.sub("", above).rstrip()) in (None, word) else None
 
 
 def _mark(line: str) -> str | None:
@@ -260,13 +237,9 @@ def _mark(line: str) -> str | None:
     head, word, tail = line[: mark.start()], mark[1], line[mark.end() :]
     if len(line) <= _LONGEST_LINE and _MARKED.fullmatch(line):
         return word
-    if tail.strip("*_`.。! ") or not _AFTER_SENTENCE.fullmatch(_ending(head)):
+    if tail.strip("*_`.。! ") or not head.rstrip("*_` \t").endswith((".", "。", "!", "?")):
         return None
-    return word if all(said == word for said in _OPENING_WORD.findall(head)) else None
-
-
-def _ending(head: str) -> str:
-    return head[len(head.rstrip("*_` \t")) - 1 :]
+    return word if all(other == word for other in _OPENING_WORD.findall(head)) else None
 
 
 def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
@@ -282,11 +255,9 @@ def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
 
     def parse(reply: str) -> W | None:
         lines = _lines(reply)
-        if not lines or len(lines[-1]) > _LONGEST_LINE:
-            return None
-        found = line.fullmatch(lines[-1])
-        alone = found is not None and (found["label"] or _stands_alone(lines))
-        return words[found["word"]] if found and alone else None
+        verdict = line.fullmatch(lines[-1][: _LONGEST_LINE + 1])
+        alone = verdict is not None and (verdict["label"] or _stands_alone(lines))
+        return words[verdict["word"]] if verdict and alone else None
 
     return parse
 
@@ -305,10 +276,10 @@ parse_pretended = _parser({"pretended": "假装", "none": "没有"})
 
 
 def _lines(reply: str) -> list[str]:
-    """The lines of a reply, folded, up to the last one with content."""
+    """The lines of a reply, folded, up to the last one with content; at least one."""
     said = unicodedata.normalize("NFKC", strip_thinking(reply)).lower()
-    lines = [line.strip() for line in said.splitlines()]
-    while lines and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
+    lines = ["", *(line.strip() for line in said.splitlines())]
+    while len(lines) > 1 and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
         lines.pop()
     return lines
 
@@ -316,7 +287,6 @@ def _lines(reply: str) -> list[str]:
 def _stands_alone(lines: Sequence[str]) -> bool:
     """Whether the last line, a word without a label, is separate from the text before it."""
     before = next((line for line in reversed(lines[:-1]) if line), "")[-_LONGEST_LINE:]
-    label = re.match(_VERDICT, before)
-    if label:
+    if label := re.match(_VERDICT, before):
         return not before[label.end() :].strip("*_` ")
     return not before or not lines[-2] or before.endswith(_ENDS)
