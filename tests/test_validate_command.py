@@ -15,7 +15,8 @@ from PIL import Image
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.filters.documents import Document, DocumentImages
+from lmms_rpts.filters.base import Document
+from lmms_rpts.scoring.question import DocumentImages
 from lmms_rpts.filters.questions import ask_about_step
 from lmms_rpts.judging.images import encode_image
 from lmms_rpts.judging.prompts import Prompts

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.metrics import METRICS
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.analysis.sweeping import sweep
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.reasoning.tree import cited_steps
 from lmms_rpts.runs.rounds import document_means

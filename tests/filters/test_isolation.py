@@ -16,8 +16,9 @@ from lmms_rpts.filters import questions, response_reading
 from lmms_rpts.filters import score as scoring
 from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import Question, RptsRecord
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.filters.record import Question
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeRequest, open_engine

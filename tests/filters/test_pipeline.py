@@ -14,7 +14,8 @@ from loguru import logger
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.aggregate import AggregateFilter, build_record
 from lmms_rpts.filters.base import FilterInputError
-from lmms_rpts.filters.record import Answer, Question, RptsRecord, Transform
+from lmms_rpts.filters.record import Answer, Question, Transform
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter

@@ -11,9 +11,10 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.documents import Document, DocumentImages
+from lmms_rpts.filters.base import Document
+from lmms_rpts.scoring.question import DocumentImages
 from lmms_rpts.filters.questions import step_requests
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter

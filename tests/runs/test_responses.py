@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.rescoring import plan_rescoring
-from lmms_rpts.filters.responses import missing_response
+from lmms_rpts.scoring.missing import missing_response
 from lmms_rpts.runs.responses import ResponsesError, read_responses, split_rounds
 from tests.support.tables import table
 

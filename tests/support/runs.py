@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import Answer, Kind, Question, RptsRecord, Scoring, Transform
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.filters.record import Answer, Kind, Question, Transform
+from lmms_rpts.scoring.record import RptsRecord, Scoring
 from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
