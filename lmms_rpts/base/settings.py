@@ -113,7 +113,7 @@ class Table(BaseSettings):
         if cls.model_fields[name].repr:
             value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
             origin = f"{name}={value} in {file}" if origin == file else f"{origin}={value}"
-        reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        reason = fault.get("ctx", {}).get("error") or f"use {cls.allowed(name)}"
         raise SettingError(f"{origin}: {reason}")
 
     @classmethod
@@ -145,9 +145,21 @@ class Table(BaseSettings):
         found: list[str] = []
         for name in names or cls.settings():
             alias = cls.model_fields[name].validation_alias
-            is_own = isinstance(alias, AliasChoices)
-            found += map(str, alias.choices) if is_own else [cls.prefix() + name.upper()]
+            usual = [cls.prefix() + name.upper()]
+            found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
+
+    @classmethod
+    def allowed(cls, name: str) -> str:
+        """What a setting may be, as ``a number from 0 to 1``."""
+        schema = cls.model_json_schema(by_alias=False)["properties"][name]
+        schema = schema | schema.get("anyOf", [{}])[0]
+        if "enum" in schema:
+            return f"one of {', '.join(schema['enum'])}"
+        kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
+        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
+        bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
+        return f"{kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
 
 def _default_cache() -> Path:
@@ -282,6 +294,12 @@ def config_file() -> Path | None:
 def set_variables(**variables: str) -> None:
     """Set variables for the rest of this process, and for those that it starts."""
     os.environ |= variables
+
+
+def clear_variables(*prefixes: str) -> None:
+    """Remove variables that begin so, for the rest of this process and for those that it starts."""
+    for name in [name for name in os.environ if name.startswith(prefixes)]:
+        del os.environ[name]
 
 
 def refuse_unknown(tables: Iterable[str]) -> None:

@@ -13,7 +13,7 @@ from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.scoring.options import (
     MAX_STEPS,

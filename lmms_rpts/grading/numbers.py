@@ -6,7 +6,7 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
-from lmms_rpts.reasoning.mentions import lower
+from lmms_rpts.reasoning.clues import lower
 
 _UNITS = "one|two|three|four|five|six|seven|eight|nine"
 _ONES = (

@@ -11,7 +11,7 @@ from lmms_rpts.grading.numbers import NUMBER_WORD, number_at
 from lmms_rpts.grading.plain_text import plain, without_lead
 from lmms_rpts.grading.statement import UNSETTLED, Statement, Verdict, denies
 from lmms_rpts.grading.vocabulary import VOCABULARY, phrases, rows
-from lmms_rpts.reasoning.mentions import lower
+from lmms_rpts.reasoning.clues import lower
 
 _NAMES = {
     name.lower(): unit.name

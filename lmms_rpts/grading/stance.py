@@ -19,12 +19,12 @@ from lmms_rpts.grading.statement import (
 )
 from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
-from lmms_rpts.reasoning.mentions import fold_width, lower
+from lmms_rpts.reasoning.clues import fold_width, lower
 
 _FRAME = " \t*_\"'`$#“”.。!！:"
 # "My verdict is: agree", 结论：同意
 _LABEL = re.compile(
-    r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案)\s?(?:is|[:：是为]))",
+    r"^\W{0,8}(?:(?:the|my|最终)?\s?(?:final\s)?(?:verdict|stance|decision|judge?ment|回答|结论|答案|立场)\s?(?:is|[:：是为]))",
     re.IGNORECASE | re.MULTILINE,
 )
 _SECOND_THOUGHTS = phrases("second_thoughts")
@@ -35,7 +35,9 @@ _STANCE_WORD = re.compile(
     re.IGNORECASE,
 )
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
-_WORD = re.compile(r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误|对)\W*", re.IGNORECASE)
+_WORD = re.compile(
+    r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误?|对|是的?|否)\W*", re.IGNORECASE
+)
 # "agree or disagree", 同意还是不同意: the question, repeated, is no answer
 _OFFERED = re.compile(
     r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
@@ -44,7 +46,9 @@ _OFFERED = re.compile(
 )
 # Without a mark, "this is true" may be about anything, and a quotation is not the model's answer.
 _OF_OTHERS = re.compile(
-    r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is|(?:说法|观点|命题)", re.IGNORECASE
+    r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is"
+    r"|(?<!给定)(?<!给定的)(?<!上述)(?<!该)(?:说法|观点|命题).*[对错真假确立实]",
+    re.IGNORECASE,
 )
 # "I cannot say that": what follows is not the stance
 _GOES_ON = re.compile(
@@ -53,11 +57,11 @@ _GOES_ON = re.compile(
 # "the statement is supported by the evidence": a stance in words that the rules do not read
 _SIDE = re.compile(
     r"(?<![a-z])(?:dis)?agree(?:s|d|ment)?(?![a-z])|同意(?!见)|赞[同成]|认同|反对"
-    r"|(?:statement|claim|陈述|说法|观点|命题).{0,200}(?:true|false|correct|right|wrong|valid|holds?"
-    r"|support|contradict|refute|正确|成立|属实|支持|对|错)"
+    r"|(?:statement|claim|陈述|声明|说法|观点|命题).{0,200}(?:true|false|correct|right|wrong|valid|holds?"
+    r"|support|contradict|refute|正确|成立|属实|支持|[相不]符|一致|矛盾|对|错)"
     r"|(?:contradict|support|refute)\w{0,5}\s.{0,200}(?:statement|claim)"
     r"|^(?:\W*(?:yes|no|true|false)\b|[\w ]{0,20}[:：=]? ?(?:[是否真假对错]|正确|错误)$)"
-    r"|支持.{0,20}陈述",
+    r"|支持.{0,20}(?:陈述|声明|说法|命题)",
     re.IGNORECASE,
 )
 # "It is unclear whether ...", "not enough information", 不确定

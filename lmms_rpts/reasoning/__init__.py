@@ -1,28 +1,30 @@
 """The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
 from lmms_rpts.reasoning.answer_lines import Answer
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
-from lmms_rpts.reasoning.diagnosis import evidence_of, needed_evidence, restating_steps
+from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step, format_chain, parse_chain
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
-from lmms_rpts.reasoning.metric import rpts_score
-from lmms_rpts.reasoning.parsing import format_chain, parse_chain
 from lmms_rpts.reasoning.planning import (
     FixedScore,
     ImageQuery,
     InferenceQuery,
     StepQuery,
+    Unseen,
     combine_answers,
     plan_steps,
+    repair_chain,
 )
-from lmms_rpts.reasoning.repair import repair_chain
 from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
 from lmms_rpts.reasoning.tree import (
     InvalidReference,
     ReasoningTree,
     StepError,
     build_tree,
+    evidence_of,
     locate_error,
     modality,
+    needed_evidence,
+    restating_steps,
+    rpts_score,
 )
 
 __all__ = [
@@ -39,6 +41,7 @@ __all__ = [
     "Step",
     "StepError",
     "StepQuery",
+    "Unseen",
     "build_tree",
     "combine_answers",
     "evidence_of",

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
-from lmms_rpts.reasoning.clues import Clue, Language, ReasoningChain
-from lmms_rpts.reasoning.mentions import CHINESE_NUMBERS, Mention, find_mentions, fold_width
-from lmms_rpts.reasoning.parsing import (
+from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_line
+from lmms_rpts.reasoning.clues import (
     ARROW,
+    CHINESE_NUMBERS,
+    Clue,
+    Language,
+    Mention,
     RawStep,
+    ReasoningChain,
+    find_mentions,
+    fold_width,
     is_bare_step,
-    parse_raw_step,
+    parse_step,
     read_label,
     resolve_labels,
 )
 
 _LINE_START = re.compile(r"[ \t]{0,20}(?:>[ \t]?|[-*•·+][ \t]+|#{1,6}[ \t]+){1,4}")
-# Marks of emphasis around words, but not the signs in 2*3, 2**3 or a_b.
+# Marks of emphasis around words, but not the signs in 2*3, 2**3 or a_b; Chinese words have no
+# spaces around them: "**结论0：**根据图片0"
+_INSIDE = r"[^\W\u3400-\u9fff]|\*"
 _EMPHASIS = re.compile(
-    r"(?<![\w*])\*\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*\*(?![\w*])"
-    r"|(?<![\w*])\*(?=[^\s*])([^*\n]{1,300})(?<=[^\s*])\*(?![\w*])"
+    rf"(?<!{_INSIDE})\*\*(?=[^\s*])([^*\n]{{1,300}})(?<=[^\s*])\*\*(?!{_INSIDE})"
+    rf"|(?<!{_INSIDE})\*(?=[^\s*])([^*\n]{{1,300}})(?<=[^\s*])\*(?!{_INSIDE})"
     r"|(?<!\w)__(?=\S)([^_\n]{1,300})(?<=\S)__(?!\w)"
     r"|(?<!`)`([^`\n]{1,300})`(?!`)"
 )
+# "<answer>Conclusion 0: ...", "</answer>"; and "agree<|im_end|>"
+_WRAPPING = re.compile(rf"</?answer>|{CHAT_TOKEN.pattern}", re.IGNORECASE)
 # "**Conclusion 1: ..." with an end in another line
 _OPEN_EMPHASIS = re.compile(r"[*_]{1,3}(?=(?:conclusion|step|结论|步骤|第)|\d)", re.IGNORECASE)
 # "Conclusion 1: ...", 结论1（根据图片0）：...
@@ -70,22 +78,18 @@ class Block:
     @property
     def is_complete(self) -> bool:
         """Whether an empty line ends the block; a numbered heading continues after it."""
-        written = self.lines[:4]
-        return (
-            self.kind != "numbered" or len(written) > 3 or len("".join(written)) >= _HEADING_BELOW
-        )
+        long = len(self.lines) > 3 or len("".join(self.lines)) >= _HEADING_BELOW
+        return self.kind != "numbered" or long
 
 
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
-    """Find the steps of a text, and whether it has other content.
-
-    ``is_answer`` recognizes the lines that state the final answer, which are not steps.
-    """
+    """The steps of a text, without the lines that state the answer; whether it says more."""
     blocks: list[Block] = []
     lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
-    for line in map(undecorated, lines[:MAX_LINES]):
-        if is_answer(line):
+    for written in lines[:MAX_LINES]:
+        line = undecorated(written)
+        if is_answer(line) or ("<" in written and is_answer(written)):
             open_ = False
             stray = stray or len(line) > _ANSWER_BELOW
         elif started := _start_block(line):
@@ -105,7 +109,8 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
 
 
 def undecorated(line: str) -> str:
-    """A line without the marks of lists, headings and emphasis."""
+    """A line without the marks of lists, headings and emphasis, tags and chat tokens."""
+    line = _WRAPPING.sub("", line) if "<" in line else line
     start = _LINE_START.match(line)
     line = _EMPHASIS.sub(
         lambda found: next(group for group in found.groups() if group is not None),
@@ -116,7 +121,11 @@ def undecorated(line: str) -> str:
 
 def cited(text: str) -> list[Mention]:
     """The clues that a text cites; words that may be ordinary prose are ignored."""
-    return [mention for mention in find_mentions(text) if not _is_prose(mention)]
+    return [
+        mention
+        for mention in find_mentions(text)
+        if not mention.weak and (mention.clue.index, mention.clue.kind) != (None, "conclusion")
+    ]
 
 
 def _start_block(line: str) -> Block | None:
@@ -135,11 +144,6 @@ def _start_block(line: str) -> Block | None:
         return None
     written = numbered["step"] or numbered["ordinal"] or numbered["bracket"] or numbered["plain"]
     return Block("numbered", CHINESE_NUMBERS.get(written) or int(written), [rest])
-
-
-def _is_prose(mention: Mention) -> bool:
-    unnumbered = mention.clue.index is None
-    return mention.weak or (unnumbered and mention.clue.kind == "conclusion")
 
 
 Style = Literal["steps", "numbered", "sentences", "none"]
@@ -207,10 +211,9 @@ _NO_REASONING_BELOW = 120
 class Extraction:
     """A chain that was extracted by rules, and the form of its text.
 
-    ``style`` is the form of the text: ``steps`` (arrows, or "Conclusion k: from ..."),
-    ``numbered``, ``sentences`` that cite clues, or ``none``. ``clean`` is true if the text
-    follows the step format, every step lists its premises and there is no text outside the
-    steps: nothing was guessed or left out.
+    ``style``: ``steps`` (arrows, or "Conclusion k: from ..."), ``numbered``, ``sentences`` that
+    cite clues, or ``none``. ``clean``: nothing was guessed or left out, since the text follows the
+    step format, every step lists its premises and there is no text outside the steps.
     """
 
     chain: ReasoningChain
@@ -221,17 +224,9 @@ class Extraction:
 def extract_chain(
     text: str, language: Language = "en", is_answer: IsAnswer = is_answer_line
 ) -> Extraction:
-    """Extract steps and their premises from free text.
+    """Extract steps and their premises from any text, in time linear in its length.
 
-    Accepts any text; the time is linear in its length.
-
-    Args:
-        text: the response of a model.
-        language: language of the labels when the chain is written out.
-        is_answer: recognizes the lines that state the final answer, which are not steps.
-
-    Returns:
-        The chain, the style of the text, and whether anything was guessed or left out.
+    ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
     blocks, stray = find_blocks(text, is_answer)
     style: Style = "steps"
@@ -242,9 +237,16 @@ def extract_chain(
     raw = _link([step for step, _ in read])
     left_out = 0
     if not any(step.premises for step in raw):
-        sentences = list(_sentence_steps(fold_width(text), is_answer))
-        style, raw = "sentences", _link([step for step in sentences if step is not None])
-        left_out = sentences.count(None)
+        style, raw = "sentences", []
+        for part in _SENTENCE_END.split(fold_width(text), maxsplit=MAX_LINES):
+            sentence = undecorated(part).strip()
+            if sentence and not is_answer(sentence):
+                premises, conclusion, _ = _read_content(sentence)
+                if premises or THEREFORE.match(sentence):
+                    raw.append(RawStep(None, premises, conclusion))
+                else:
+                    left_out += 1
+        raw = _link(raw)
     steps, problems = resolve_labels(raw)
     if steps and left_out:
         problems.append(f"{left_out} sentences that cite no clue are left out")
@@ -265,7 +267,7 @@ def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
     """The step of a block, and whether its premises were listed explicitly."""
     if block.kind == "arrow":
-        step = parse_raw_step(" ".join(block.lines))
+        step = parse_step(" ".join(block.lines))[0]
         if step is None:
             return None
         return RawStep(step.label, step.premises, step.conclusion.strip()), _is_exact(block, step)
@@ -304,21 +306,17 @@ def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
         conclusion = content[rest:].strip()
         ends_there = content[end:rest].strip() != "" or lead["listing"]
         if led and conclusion and ends_there:
-            listed = _distinct(led)
-            return listed, conclusion, _is_settled(listed, mentions, conclusion)
-    return _distinct(mentions), content, False
-
-
-def _is_settled(listed: tuple[Clue, ...], mentions: list[Mention], conclusion: str) -> bool:
-    """Whether a list of premises is complete. It is not if a clue is named later, if numbers follow
-    that may belong to the list, or if the conclusion ends in a colon."""
-    numbered = {mention.clue for mention in mentions if mention.clue.index is not None}
-    return (
-        numbered <= set(listed)
-        and not _NUMBERS_LEFT.match(conclusion)
-        and not _STEP_INSIDE.search(conclusion)
-        and not conclusion.endswith((":", "："))
-    )
+            listed = tuple(dict.fromkeys(mention.clue for mention in led))
+            # A list is not complete if a clue is named, or more numbers follow, after it.
+            complete = (
+                {mention.clue for mention in mentions if mention.clue.index is not None}
+                <= set(listed)
+                and not _NUMBERS_LEFT.match(conclusion)
+                and not _STEP_INSIDE.search(conclusion)
+                and not conclusion.endswith((":", "："))
+            )
+            return listed, conclusion, complete
+    return tuple(dict.fromkeys(mention.clue for mention in mentions)), content, False
 
 
 def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
@@ -341,10 +339,6 @@ def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[li
     return led, position
 
 
-def _distinct(mentions: list[Mention]) -> tuple[Clue, ...]:
-    return tuple(dict.fromkeys(mention.clue for mention in mentions))
-
-
 def _link(raw: list[RawStep]) -> list[RawStep]:
     """Make a step that cites nothing but says "therefore" cite the step before it."""
     linked: list[RawStep] = []
@@ -355,16 +349,3 @@ def _link(raw: list[RawStep]) -> list[RawStep]:
         label = label + 1 if step.label is None else step.label
         linked.append(step)
     return linked
-
-
-def _sentence_steps(text: str, is_answer: IsAnswer) -> Iterator[RawStep | None]:
-    """Each sentence that cites clues or draws a conclusion; None for every other sentence."""
-    for part in _SENTENCE_END.split(text, maxsplit=MAX_LINES):
-        sentence = undecorated(part).strip()
-        if not sentence or is_answer(sentence):
-            continue
-        premises, conclusion, _ = _read_content(sentence)
-        if premises or THEREFORE.match(sentence):
-            yield RawStep(None, premises, conclusion)
-        else:
-            yield None

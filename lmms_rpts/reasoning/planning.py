@@ -1,29 +1,94 @@
-"""Plan of the judge queries that score a chain, and combination of their answers."""
+"""Repair of a chain, the judge queries that score it, and combination of their answers.
+
+Repair and plan are those of the published code (RPTS, arXiv 2511.06899).
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain as chain_of
-from typing import Any, overload
+from typing import Any
 
-from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step
-from lmms_rpts.reasoning.parsing import parse_chain
+from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, Step, parse_chain
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
+
+
+def repair_chain(
+    chain: ReasoningChain,
+    textual_clues: Sequence[str],
+    restates: Restates,
+    n_images: int | None = None,
+) -> ReasoningChain:
+    """Repair a chain as in the published code, in one pass over the steps.
+
+    - A premise without a number becomes all clues of its kind (conclusions: all earlier ones).
+    - A step from one image alone is merged into an earlier one (conclusions joined with ``;``).
+    - An image next to other premises is replaced by that image's conclusion, if there is one.
+    - A step from one textual clue alone that restates it is dropped; references go to the clue.
+    - A step without premises is dropped, together with references to it.
+
+    Forward references and references to steps that never existed remain invalid. ``n_images`` is
+    the number of images of the instance; None: as many as the chain names.
+    """
+    if n_images is None:
+        cited = [clue for step in chain.steps for clue in step.premises if clue.kind == "image"]
+        n_images = 1 + max((clue.index for clue in cited if clue.index is not None), default=0)
+    kept: list[tuple[list[Clue], list[str]]] = []  # premises and conclusions of the new steps
+    became: list[Clue | None] = []  # for each old step, what a reference to it becomes
+    of_image: dict[int, Clue] = {}  # the step from this image alone
+    problems: list[str] = []
+    for step in chain.steps:
+        premises: list[Clue] = []
+        for clue in step.premises:
+            if clue.index is None and clue.kind != "context":
+                counts = {"image": n_images, "text": len(textual_clues), "conclusion": len(kept)}
+                premises += (Clue(clue.kind, at) for at in range(counts[clue.kind]))
+            elif clue.kind == "conclusion" and clue.index is not None and clue.index < len(became):
+                new = became[clue.index]
+                premises += [] if new is None else [new]
+            else:
+                premises.append(clue)
+        here = Clue("conclusion", len(kept))
+        match premises:
+            case []:
+                problems.append(f"step {len(became)}: dropped, it cites no premise")
+                became.append(None)
+                continue
+            case [Clue("image", int(index))] if index in of_image:
+                first = of_image[index]
+                kept[first.index or 0][1].append(step.conclusion)
+                became.append(first)
+                continue
+            case [Clue("image", int(index))]:
+                of_image[index] = here
+            case [Clue("text", int(index)) as clue] if index < len(textual_clues) and restates(
+                step.conclusion, textual_clues[index]
+            ):
+                became.append(clue)
+                continue
+            case [_, _, *_]:
+                premises = [
+                    of_image.get(clue.index or 0, clue)
+                    if clue.kind == "image" and clue.index is not None
+                    else clue
+                    for clue in premises
+                ]
+        kept.append((premises, [step.conclusion]))
+        became.append(here)
+    steps = tuple(Step(tuple(cites), ";".join(said)) for cites, said in kept)
+    return ReasoningChain(steps, chain.language, chain.problems + tuple(problems))
 
 
 @dataclass(frozen=True, slots=True)
 class ImageQuery:
     """Does ``conclusion`` agree with the evidence about the image?
 
-    Attributes:
-        conclusion: the conclusion to be judged.
-        facts: the conclusions of the gold reasoning from the image; if there are several, each
-            alone and all joined with ``; ``.
-        images: numbers of the images that the judge sees.
+    ``facts`` are the conclusions of the gold reasoning from the image; if there are several, each
+    alone and all joined with ``; ``. ``images``: numbers of the images that the judge sees.
     """
 
     facts: tuple[str, ...]
@@ -46,40 +111,6 @@ class InferenceQuery:
     images: tuple[int, ...] = ()
 
 
-class _Joined(Sequence[str]):
-    """The distinct texts of several sequences, joined on access.
-
-    Storing the earlier conclusions of every step would take quadratic time and memory.
-    """
-
-    def __init__(self, *parts: Sequence[str], last: int) -> None:
-        self._parts, self._last = parts, last
-
-    @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        *whole, cut = self._parts
-        return _distinct([*chain_of(*whole), *cut[: self._last]])
-
-    @overload
-    def __getitem__(self, at: int) -> str: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[str]: ...
-    def __getitem__(self, at: int | slice) -> str | Sequence[str]:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._texts == tuple(other)
-
-    def __hash__(self) -> int:
-        return hash(self._texts)
-
-    def __repr__(self) -> str:
-        return repr(self._texts)
-
-
 @dataclass(frozen=True, slots=True)
 class FixedScore:
     """A step that needs no judge: its score is known for the given ``reason``."""
@@ -88,39 +119,64 @@ class FixedScore:
     reason: str
 
 
-StepQuery = ImageQuery | InferenceQuery | FixedScore
+@dataclass(frozen=True, slots=True)
+class Unseen:
+    """A step from images that are not at hand: it has no score, for the given ``reason``."""
+
+    reason: str = "the question's images are not available"
+
+
+StepQuery = ImageQuery | InferenceQuery | FixedScore | Unseen
 
 
 def plan_steps(
-    chain: ReasoningChain, doc: Mapping[str, Any], evidence: Evidence = "facts"
+    chain: ReasoningChain, question: Mapping[str, Any], evidence: Evidence = "facts"
 ) -> list[StepQuery]:
     """Plan one query for each step of a repaired chain, in order.
 
-    Args:
-        chain: the repaired chain.
-        doc: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
-            ``reasoning``, as in the publishers' files.
-        evidence: the evidence that claims about images are judged against; ``facts``: as
-            published.
+    For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge does not
+    see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
+    other steps, an ``InferenceQuery``. Invalid references add no premise. A step from an image that
+    is not at hand is ``Unseen``.
 
-    Returns:
-        For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge
-        does not see the image and the gold reasoning does not use it, 0 if the image does not
-        exist. For all other steps, an ``InferenceQuery``. Invalid references add no premise.
+    Args:
+        chain: a repaired chain.
+        question: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
+            ``reasoning``, as in the publishers' files; ``images_known`` is false if its images are
+            not at hand, as in a log without its pictures.
+        evidence: what claims about images are judged against; ``facts``: as published.
     """
-    facts = {} if evidence == "image" else gold_facts(doc["reasoning"])
-    shows = evidence != "facts"
+    facts = {} if evidence == "image" else gold_facts(question["reasoning"])
+    shows, n_images = evidence != "facts", len(question["visual_clue"])
+    known = question.get("images_known", True)
     conclusions = [step.conclusion for step in chain.steps]
     plan: list[StepQuery] = []
     for at, step in enumerate(chain.steps):
+        numbers = [clue.index for clue in step.premises if clue.kind == "image"]
+        images = tuple(dict.fromkeys(n for n in numbers if n is not None and n < n_images))
+        if numbers and not known:
+            plan.append(Unseen())
+            continue
         match step.premises:
             case (Clue("image", int(index)),):
-                images = len(doc["visual_clue"])
-                plan.append(_plan_image(index, step.conclusion, facts, images, shows))
+                if not images:
+                    reason = f"there is no image {index}; the instance has {n_images}"
+                    plan.append(FixedScore(0.0, reason))
+                elif not shows and index not in facts:
+                    reason = f"the gold reasoning says nothing about image {index}"
+                    plan.append(FixedScore(1.0, reason))
+                else:
+                    single = facts.get(index, [])
+                    joined = ["; ".join(single)] if single else []
+                    distinct = _distinct([*single, *joined])
+                    plan.append(ImageQuery(distinct, step.conclusion, images if shows else ()))
             case _:
-                query = _plan_inference(step, at, doc, facts, conclusions)
-                images = len(doc["visual_clue"]) if shows else 0
-                plan.append(replace(query, images=_cited_images(step, images)))
+                premises = _texts(step, at, question, facts, conclusions)
+                fallback = _Joined(premises, question["textual_clue"], conclusions, last=at)
+                shown = images if shows else ()
+                plan.append(
+                    InferenceQuery(question["context"], premises, step.conclusion, fallback, shown)
+                )
     return plan
 
 
@@ -135,61 +191,59 @@ def gold_facts(reasoning: Sequence[str]) -> dict[int, list[str]]:
 
 
 def combine_answers(first: float, second: float | None = None) -> float:
-    """Combine the judge's answers to the first and the second question into the score of a step.
+    """The score of a step: the greater of the first answer and 0.8 times the second.
 
-    The answer to the second question is multiplied by 0.8 and rounded to one decimal; the greater
-    of the two is the score.
+    The latter is rounded to one decimal.
     """
-    if second is None:
-        return first
-    return max(first, round(second * FALLBACK_FACTOR, 1))
+    return first if second is None else max(first, round(second * FALLBACK_FACTOR, 1))
 
 
-def _plan_image(
-    index: int, conclusion: str, facts: Mapping[int, list[str]], n_images: int, shows: bool
-) -> StepQuery:
-    if index >= n_images:
-        return FixedScore(0.0, f"there is no image {index}; the instance has {n_images}")
-    known = facts.get(index, [])
-    joined = ["; ".join(known)] if known else []
-    if shows:
-        return ImageQuery(_distinct([*known, *joined]), conclusion, (index,))
-    if not known:
-        return FixedScore(1.0, f"the gold reasoning says nothing about image {index}")
-    return ImageQuery(_distinct([*known, *joined]), conclusion)
-
-
-def _cited_images(step: Step, n_images: int) -> tuple[int, ...]:
-    """The numbers of the images among a step's premises, limited to those that exist."""
-    numbers = (clue.index for clue in step.premises if clue.kind == "image")
-    return tuple(dict.fromkeys(at for at in numbers if at is not None and at < n_images))
-
-
-def _plan_inference(
+def _texts(
     step: Step,
     at: int,
-    doc: Mapping[str, Any],
+    question: Mapping[str, Any],
     facts: Mapping[int, list[str]],
     conclusions: Sequence[str],
-) -> InferenceQuery:
-    clues: Sequence[str] = doc["textual_clue"]
-    context: str = doc["context"]
-    premises: list[str] = []
+) -> tuple[str, ...]:
+    """The texts that the premises of a step stand for."""
+    texts: list[str] = []
     for clue in step.premises:
         if clue.kind == "context":
-            premises.append(context)
+            texts.append(question["context"])
         elif clue.index is None:
             continue
         elif clue.kind == "text":
-            premises.extend(clues[clue.index : clue.index + 1])
+            texts.extend(question["textual_clue"][clue.index : clue.index + 1])
         elif clue.kind == "image":
-            premises.extend(facts.get(clue.index, []))
+            texts.extend(facts.get(clue.index, []))
         elif clue.index < at:
-            premises.append(conclusions[clue.index])
-    own = _distinct(premises)
-    fallback = _Joined(own, clues, conclusions, last=at)
-    return InferenceQuery(context, own, step.conclusion, fallback)
+            texts.append(conclusions[clue.index])
+    return _distinct(texts)
 
 
 def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(texts))
+
+
+class _Joined(Sequence[str]):
+    """The distinct texts of several sequences, joined on access.
+
+    Storing the earlier conclusions of every step would take quadratic time and memory.
+    """
+
+    def __init__(self, *parts: Sequence[str], last: int) -> None:
+        self._parts, self._last = parts, last
+
+    @cached_property
+    def _texts(self) -> tuple[str, ...]:
+        *whole, cut = self._parts
+        return _distinct([*chain_of(*whole), *cut[: self._last]])
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._texts[at]
+
+    def __len__(self) -> int:
+        return len(self._texts)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Sequence) and self._texts == tuple(other)

@@ -3,60 +3,68 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Literal
 
-from lmms_rpts.reasoning.answer_lines import IsAnswer, is_answer_line
+from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_line
 from lmms_rpts.reasoning.extraction import THEREFORE, cited, holds_reasoning
 
+# Characters of a thinking that a judge sees; prompts cut longer texts themselves.
 THINKING_SHOWN = 15_000
-"""Number of characters of a thinking that a judge sees; prompts cut longer texts themselves."""
 
 ReasoningSource = Literal["response", "after_thinking", "thinking", "unclosed_thinking"]
 
-_TAG = re.compile(
-    r"(?P<open><(?:think|thinking|thought)>|\[THINK\]|◁think▷)"
-    r"|(?P<close></(?:think|thinking|thought)>|\[/THINK\]|◁/think▷)",
-    re.IGNORECASE,
+_NAMES = r"(?:think|thinking|thought|reasoning|seed:think)(?:\s[^<>]{0,80})?"
+_HARMONY = r"(?:<\|end\|>\s{0,4})?(?:<\|start\|>\s{0,4}assistant\s{0,4})?<\|channel\|>\s{0,4}"
+# Beginning and end of thinking, as models write it.
+_PAIRS = (
+    (rf"<{_NAMES}>", rf"</\s?{_NAMES}>"),
+    (r"\[THINK\]", r"\[/THINK\]"),  # Mistral
+    (r"◁think▷", r"◁/think▷"),  # Kimi
+    (r"<\|START_THINKING\|>", r"<\|END_THINKING\|>"),  # Cohere
+    (r"<\|begin_of_thought\|>", r"<\|end_of_thought\|>"),
+    (r"<(?:\|channel|unused94)>\s{0,4}thought\b\s{0,4}", r"<(?:channel\||unused95)>"),  # Gemma
+    # gpt-oss (harmony)
+    (
+        rf"{_HARMONY}(?:analysis|commentary)[^<]{{0,80}}<\|message\|>",
+        rf"{_HARMONY}final[^<]{{0,80}}<\|message\|>",
+    ),
+    # the same, decoded without special tokens: "analysisThe user asks ...assistantfinalScore: 1"
+    (r"\Aanalysis(?=(?-i:[A-Z]))", r"assistant\s?final(?=(?-i:[^a-z]))"),
 )
+_OPEN, _CLOSE = ("|".join(tags) for tags in zip(*_PAIRS, strict=True))
+_OPENS = re.compile(_OPEN, re.IGNORECASE)
+_CLOSES = re.compile(_CLOSE, re.IGNORECASE)
+_TAG = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
 # A paragraph of thinking may be its only one, of any length.
 _SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
-_LEFT_OUT = "[...]"
+_LEFT_OUT = "[...]\n"
 
 
 @dataclass(frozen=True, slots=True)
 class Excerpt:
-    """A part of a long text.
-
-    Attributes:
-        text: the passages in their order, with a mark where some are left out.
-        left_out: number of characters that are left out; 0: it is the whole text.
-        passages: number of passages that are kept.
-        of: number of passages of the text.
-    """
+    """Passages of a long text, with marks where ``left_out`` characters are missing."""
 
     text: str
     left_out: int = 0
-    passages: int = 1
-    of: int = 1
 
 
 def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
-    """The passages that matter most of a text, in time linear in its length.
+    """The passages that matter most of a text, of at most ``most`` characters; in linear time.
 
     Passages are lines; longer lines are divided into sentences. Of a long text, the last third of
     the excerpt is its end; before that come the passages that are ``wanted``, the last ones first,
     then others.
-
-    Args:
-        text: any text.
-        most: maximum number of characters of the passages.
-        wanted: whether a passage matters.
     """
     if len(text) <= most:
         return Excerpt(text)
-    passages = list(_passages(text))
+    passages = [
+        passage
+        for line in text.splitlines(keepends=True)
+        for passage in ([line] if len(line) <= 1000 else _SENTENCE.findall(line))
+    ]
     latest = range(len(passages) - 1, -1, -1)
     kept: set[int] = set()
     room = most // 3
@@ -64,35 +72,25 @@ def excerpt(text: str, most: int, wanted: Callable[[str], object]) -> Excerpt:
         for at in chosen:
             if at not in kept and len(passages[at]) <= room:
                 kept.add(at)
-                room -= len(passages[at]) + len(_LEFT_OUT) + 1
+                room -= len(passages[at]) + len(_LEFT_OUT)
             elif at not in kept and chosen is latest:
                 break  # the end, and what fills the rest, have no gaps
-        room = most - sum(len(passages[at]) + len(_LEFT_OUT) + 1 for at in kept)
-    parts = []
-    for at, passage in enumerate(passages):
-        if at in kept:
-            parts.append(passage)
-        elif parts[-1:] != [f"{_LEFT_OUT}\n"]:
-            parts.append(f"{_LEFT_OUT}\n")
-    left_out = sum(len(passage) for at, passage in enumerate(passages) if at not in kept)
-    return Excerpt("".join(parts), left_out, len(kept), len(passages))
-
-
-def _passages(text: str) -> Iterator[str]:
-    for line in text.splitlines(keepends=True):
-        yield from [line] if len(line) <= 1000 else _SENTENCE.findall(line)
+        room = most - sum(len(passages[at]) + len(_LEFT_OUT) for at in kept)
+    parts, left_out = [], 0
+    for is_kept, group in groupby(enumerate(passages), lambda numbered: numbered[0] in kept):
+        part = "".join(passage for _, passage in group)
+        parts.append(part if is_kept else _LEFT_OUT)
+        left_out += 0 if is_kept else len(part)
+    return Excerpt("".join(parts), left_out)
 
 
 @dataclass(frozen=True, slots=True)
 class JudgedText:
-    """The part of a response to judge.
+    """The part of a response whose reasoning is judged.
 
-    Attributes:
-        text: the part whose reasoning is judged.
-        source: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
-            ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``.
-        spoken: the text outside the tags; the final answer is searched here first.
-        cut: what is left out of ``text``; empty: nothing.
+    ``source``: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
+    ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``. ``spoken``
+    is the text outside the tags; ``cut`` tells what is left out of ``text``.
     """
 
     text: str
@@ -104,13 +102,7 @@ class JudgedText:
 def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> JudgedText:
     """Choose the text to judge: the visible part if it has reasoning, else the thinking.
 
-    Chat templates may put the opening tag into the prompt, so that the response has only a closing
-    tag: then everything before it is thinking. After an opening tag that is never closed,
-    everything is thinking.
-
-    Args:
-        response: the response of a model.
-        is_answer: recognizes the lines that state the final answer, which are not reasoning.
+    ``is_answer`` recognizes the lines that state the final answer, which are not reasoning.
     """
     spoken, thought, closed = split_thinking(response)
     if thought is None:
@@ -126,29 +118,40 @@ def select_thinking(response: str, most: int = THINKING_SHOWN) -> JudgedText | N
     """The thinking of a response as the text to judge; None if there is none.
 
     Of a long thinking, the passages that cite evidence or draw a conclusion, and its end.
-
-    Args:
-        response: the response of a model.
-        most: maximum number of characters.
     """
     spoken, thought, closed = split_thinking(response)
     if thought is None or not thought.strip():
         return None
     seen = excerpt(thought, most, lambda part: THEREFORE.match(part) or cited(part))
-    cut = f"{seen.passages:,} of {seen.of:,} passages; {seen.left_out:,} characters are left out"
+    cut = f"{seen.left_out:,} characters are left out"
     source: ReasoningSource = "thinking" if closed else "unclosed_thinking"
     return JudgedText(seen.text, source, spoken, cut if seen.left_out else "")
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:
-    """The text outside the tags, the thinking (None without tags), and whether it was closed."""
+    """The text outside the tags, the thinking (None without tags), and whether it was closed.
+
+    A template may have put the opening tag into the prompt: all before a first closing tag is
+    thinking, as is all after a tag that is never closed.
+    """
     spoken: list[str] = []
     thought: list[str] = []
-    inside, end, tagged = False, 0, False
-    for tag in _TAG.finditer(response):
-        part = response[end : tag.start()]
-        prefilled = tag["close"] is not None and not tagged
-        (thought if inside or prefilled else spoken).append(part)
-        inside, end, tagged = tag["open"] is not None, tag.end(), True
-    (thought if inside else spoken).append(response[end:])
-    return "".join(spoken), "\n".join(thought) if tagged else None, not inside
+    depth, end = 0, 0
+    tags = list(_TAG.finditer(response))
+    for at, tag in enumerate(tags):
+        prefilled = at == 0 and tag["close"] is not None
+        (thought if depth or prefilled else spoken).append(response[end : tag.start()])
+        # Thinking may name its own tag; only tags in pairs are nested.
+        nested = depth > 1 and any(following["close"] for following in tags[at + 1 : at + 2])
+        depth = depth + 1 if tag["open"] is not None else depth - 1 if nested else 0
+        end = tag.end()
+    (thought if depth else spoken).append(response[end:])
+    return "".join(spoken), "\n".join(thought) if tags else None, not depth
+
+
+def strip_thinking(text: str) -> str:
+    """The text after the thinking, without chat tokens; empty if the thinking never ended.
+
+    Text before thinking that never ended is kept: "Score: 0.9 <think>or 0.1".
+    """
+    return CHAT_TOKEN.sub("", _OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])

@@ -1,13 +1,13 @@
-"""The reasoning tree of a chain: heights, parents, invalid references; chains of looping models."""
+"""The reasoning tree of a chain, its score, its first error, and the evidence it depends on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lmms_rpts.base.escaping import count
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step
+from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Restates, Step
 
 # Maximum number of premises per step; the longest gold step has 3.
 MAX_PREMISES = 64
@@ -27,12 +27,10 @@ class ReasoningTree:
     """A chain seen from its last step, the root (RPTS, arXiv 2511.06899).
 
     Attributes:
-        chain: the chain.
         heights: for each step, 1 + the height of its highest premise; leaves have height 0.
         parents: for each step, the steps that cite it, in order, once for each citation.
-        uses: for each step, the number of its occurrences in the tree with shared conclusions
-            unrolled; 0 for a step that the root does not depend on. Exact, and possibly
-            astronomically large.
+        uses: for each step, the number of its occurrences in the unrolled tree, exact and possibly
+            huge; 0 for a step that the root does not depend on.
         invalid: references to clues that do not exist, or to steps that are not earlier.
     """
 
@@ -41,11 +39,6 @@ class ReasoningTree:
     parents: tuple[tuple[int, ...], ...]
     uses: tuple[int, ...]
     invalid: tuple[InvalidReference, ...]
-
-    def __repr__(self) -> str:
-        invalid = f", {count(len(self.invalid), 'invalid reference')}" if self.invalid else ""
-        height = max(self.heights, default=0)
-        return f"<ReasoningTree: {count(len(self.heights), 'step')}, height {height}{invalid}>"
 
     @property
     def root(self) -> int | None:
@@ -110,18 +103,18 @@ def _fault(clue: Clue, at: int, n_steps: int, n_images: int, n_texts: int) -> st
 def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
     """A chain whose steps have at most 64 premises each, without duplicates."""
 
-    def tidy(step: Step) -> Step:
-        return Step(tuple(dict.fromkeys(step.premises))[:MAX_PREMISES], step.conclusion)
-
-    return replace(chain, steps=tuple(map(tidy, chain.steps)))
+    steps = (
+        replace(step, premises=tuple(dict.fromkeys(step.premises))[:MAX_PREMISES])
+        for step in chain.steps
+    )
+    return replace(chain, steps=tuple(steps))
 
 
 def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple[str, ...]]:
     """Shorten a chain to at most ``most`` steps, with a note on what was cut.
 
-    The last step stays, since the score is about the argument for it. Steps that it does not depend
-    on are removed, since they do not affect the score, and then the earliest of the others. A
-    reference to a removed step becomes invalid.
+    Steps that the last one does not depend on are removed, since they do not affect the score, and
+    then the earliest of the others. A reference to a removed step becomes invalid.
     """
     total = len(chain.steps)
     if total <= most:
@@ -146,8 +139,86 @@ def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple
     return replace(chain, steps=steps), (note,)
 
 
-# --- the first wrong step ------------------------------------------------------------------------
+# --- the score
 
+DEFAULT_DECAY = 0.9
+DEFAULT_FOCUS_HEIGHT = 1
+
+
+def rpts_score(
+    tree: ReasoningTree,
+    step_scores: Sequence[float],
+    decay: float = DEFAULT_DECAY,
+    focus_height: int = DEFAULT_FOCUS_HEIGHT,
+) -> float:
+    """Compute the Reasoning Process Tree Score of a chain.
+
+    RPTS = sum(w_i * s_i) / sum(w_i), with w_i = decay ** abs(focus_height - h_i).
+
+    Source: Wang and Zhang, RPTS, arXiv 2511.06899. The sums are over the unrolled tree below the
+    last step: a conclusion that is used twice counts twice. The time is linear in the number of
+    steps, for trees of any size, without overflow.
+
+    Args:
+        tree: the tree of the repaired chain.
+        step_scores: one score in [0, 1] for each step of the chain, in order.
+        decay: factor of the weight for each level of distance from the focus height, in [0, 1].
+        focus_height: the height with the greatest weight; a step from clues alone has height 1.
+
+    Returns:
+        A score in [0, 1]; 0 for an empty chain; 1, as published, if no step has any weight (a decay
+        of 0 and no step at the focus height).
+    """
+    if not 0.0 <= decay <= 1.0:
+        raise ValueError(f"decay must lie in [0, 1], got {decay}")
+    if len(step_scores) != len(tree.heights):
+        raise ValueError(f"{len(tree.heights)} steps, but {len(step_scores)} scores")
+    for at, score in enumerate(step_scores):
+        if not 0.0 <= score <= 1.0:
+            raise ValueError(f"The score of step {at} must lie in [0, 1], got {score}")
+    if not tree.heights:
+        return 0.0
+    weights = _weights(tree, decay, focus_height)
+    total = math.fsum(weights.values())
+    if not total:
+        return 1.0
+    # Never above 1: fsum rounds only once, so smaller terms never have a greater sum.
+    return math.fsum(weight * step_scores[at] for at, weight in weights.items()) / total
+
+
+def step_weights(
+    tree: ReasoningTree, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
+) -> list[float]:
+    """The share of each step in the total weight of RPTS, over all its uses."""
+    weights = _weights(tree, decay, focus_height)
+    total = math.fsum(weights.values())
+    return [weights.get(at, 0.0) / total if total else 0.0 for at in range(len(tree.heights))]
+
+
+def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, float]:
+    """The weights of used steps, scaled by a common power of 2; empty if all are 0."""
+    used = [at for at, uses in enumerate(tree.uses) if uses]
+    if not used:
+        return {}
+    distances = [abs(focus_height - tree.heights[at]) for at in used]
+    # Uses and powers span thousands of orders of magnitude, so weights are mantissa * 2**exponent.
+    powers = [(1.0, 0)]
+    for _ in range(max(distances)):
+        power, shift = math.frexp(powers[-1][0] * decay)
+        powers.append((power, powers[-1][1] + shift))
+    weights = []
+    for at, distance in zip(used, distances, strict=True):
+        exponent = max(0, tree.uses[at].bit_length() - 64)
+        power, shift = powers[distance]
+        weights.append((float(tree.uses[at] >> exponent) * power, exponent + shift))
+    heaviest = max((exponent for mantissa, exponent in weights if mantissa), default=None)
+    if heaviest is None:
+        return {}
+    scaled = (math.ldexp(mantissa, exponent - heaviest) for mantissa, exponent in weights)
+    return dict(zip(used, scaled, strict=True))
+
+
+# --- the first wrong step
 
 Modality = Literal["visual", "textual", "mixed", "inference"]
 
@@ -158,13 +229,8 @@ WRONG_BELOW = 0.5
 class StepError:
     """The first wrong step of a chain.
 
-    Attributes:
-        step: index of the step in the chain.
-        height: height of the step in the tree.
-        modality: kind of the step's premises; see ``modality``.
-        score: the judge's score.
-        path: indices of the steps on a shortest path from the step to the root, both included.
-        invalid: references of the step to evidence that does not exist.
+    ``path`` has the indices of the steps on a shortest path from the step to the root, both
+    included; ``invalid`` has the step's references to evidence that does not exist.
     """
 
     step: int
@@ -176,11 +242,8 @@ class StepError:
 
 
 def modality(step: Step) -> Modality:
-    """The kind of premises that a step is based on.
-
-    ``inference``: at least one earlier conclusion; ``visual``: images only; ``textual``: textual
-    clues only, or the context; ``mixed``: clues of several kinds.
-    """
+    """The kind of a step's premises: ``inference`` if a conclusion is among them; else ``visual``,
+    ``textual`` (clues or the context), or ``mixed``."""
     kinds = {clue.kind for clue in step.premises}
     if "conclusion" in kinds:
         return "inference"
@@ -194,20 +257,10 @@ def modality(step: Step) -> Modality:
 def locate_error(
     tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
 ) -> StepError | None:
-    """Find the first step, in reasoning order, that scores below ``wrong_below``.
+    """The first step, in reasoning order, that scores below ``wrong_below``; None if none does.
 
     Only steps that the root depends on count: an unrelated remark is not an error of the argument.
-
-    Args:
-        tree: the tree of the repaired chain.
-        step_scores: one score in [0, 1] for each step of the chain, in order.
-        wrong_below: the score below which a step is wrong.
-
-    Returns:
-        The first wrong step; None if no step is wrong, and for an empty chain.
     """
-    if len(step_scores) != len(tree.uses):
-        raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
     for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
         if uses and score < wrong_below:
             return StepError(
@@ -235,3 +288,45 @@ def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
     while path[-1] != root:
         path.append(next_step[path[-1]])
     return tuple(path)
+
+
+# --- evidence and repetition
+
+
+def restating_steps(
+    chain: ReasoningChain, context: str, clues: Sequence[str], restates: Restates
+) -> list[int]:
+    """The steps that only restate a textual clue, the context or a conclusion that they cite."""
+    given = [text for text in (context, *clues) if text.strip()]
+    found = []
+    for at, step in enumerate(chain.steps):
+        if modality(step) == "visual":
+            continue  # it describes images and restates nothing
+        cited = [
+            chain.steps[clue.index].conclusion
+            for clue in dict.fromkeys(step.premises)
+            if clue.kind == "conclusion" and clue.index is not None and clue.index < at
+        ]
+        if any(restates(step.conclusion, text) for text in (*given, *cited)):
+            found.append(at)
+    return found
+
+
+def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
+    """The images and textual clues that exist and that the root depends on."""
+    faults = {(fault.step, fault.clue) for fault in tree.invalid}
+    return frozenset(
+        clue
+        for at, step in enumerate(tree.chain.steps)
+        if tree.uses[at]
+        for clue in step.premises
+        if clue.kind in ("image", "text") and (at, clue) not in faults
+    )
+
+
+def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
+    """The images and textual clues that the root of the gold reasoning depends on."""
+    if gold.chain.steps:
+        return evidence_of(gold)
+    images = (Clue("image", at) for at in range(n_images))
+    return frozenset((*images, *(Clue("text", at) for at in range(n_texts))))

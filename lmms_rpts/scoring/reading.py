@@ -31,8 +31,7 @@ from lmms_rpts.reasoning.answer_lines import (
     is_any_answer_line,
     without_answer,
 )
-from lmms_rpts.reasoning.mentions import lower
-from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.reasoning.clues import is_bare_step, lower
 from lmms_rpts.reasoning.thinking import select_thinking
 from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
 from lmms_rpts.scoring.options import Grader, Options

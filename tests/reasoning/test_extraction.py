@@ -10,7 +10,6 @@ from lmms_rpts.reasoning import Step, extract_chain
 from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
 from lmms_rpts.reasoning.extraction import holds_reasoning
-from lmms_rpts.reasoning.mentions import find_mentions
 from tests.reasoning.short import clues
 from tests.reasoning.strategies import texts
 from tests.support.tables import table
@@ -258,13 +257,6 @@ def test_nothing_left_out_is_clean(text: str, steps: int) -> None:
 def test_a_text_of_120_characters_reasons_whatever_it_says() -> None:
     assert holds_reasoning("x" * 60 + "\n" + "y" * 59)
     assert not holds_reasoning("x" * 60 + "\n" + "y" * 58)
-
-
-def test_ranges_are_spelled_out_up_to_a_thousand_references() -> None:
-    """Each of twenty ranges adds fifty clues; a further range is not expanded."""
-    assert len(find_mentions("Text 0-50. " * 21)) == 20 * 51 + 2
-    found = find_mentions("Text 0 and 1. " * 1000 + "Text 0-3.")
-    assert [mention.clue for mention in found[-4:]] == list(clues("t0 t1 t2 t3"))
 
 
 @given(texts, st.sampled_from(LANGUAGES))

@@ -7,7 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_chain
-from lmms_rpts.reasoning.parsing import is_bare_step
+from lmms_rpts.reasoning.clues import is_bare_step
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
 from tests.support.tables import table

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from hypothesis import given
 
-from lmms_rpts.reasoning import select_reasoning
-from lmms_rpts.reasoning.thinking import excerpt, select_thinking
+from lmms_rpts.reasoning import extract_chain, select_reasoning
+from lmms_rpts.reasoning.thinking import excerpt, select_thinking, split_thinking, strip_thinking
 from tests.reasoning.strategies import texts
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
@@ -22,6 +22,10 @@ TAGS = {
     **{f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "THINK")},
     "[THINK]": "[/THINK]",
     "◁think▷": "◁/think▷",
+    "<seed:think>": "</seed:think>",
+    "<reasoning>": "</reasoning>",
+    "<|channel>thought\n": "<channel|>",
+    "<|channel|>analysis<|message|>": "<|end|><|start|>assistant<|channel|>final<|message|>",
 }
 
 
@@ -53,6 +57,39 @@ def test_what_is_judged(response: str, source: str | None, text: str, spoken: st
         assert picked.text.strip() == text
         assert source in (picked.source, None)
         assert spoken is None or picked.spoken.strip() == spoken.strip()
+
+
+@table(
+    "text, said, thought",
+    ("no tags", "no tags", None),
+    ("<think>a</think> b", " b", "a"), ("a</think> b", " b", "a"), ("<think>a", "", "a"),
+    ("<think>a<think>b</think>c</think>d", "d", "a\nb\nc"),
+    ("<think>no <think> yet</think>d", "d", "no \n yet"),
+    ("analysisWe see.assistantfinalScore: 1", "Score: 1", "We see."),
+    ("hm<|end|><|start|>assistant<|channel|>final<|message|>Score: 1<|return|>", "Score: 1", "hm"),
+    ("<|channel|>analysis<|message|>hm", "", "hm"),
+    ("Score: 0.9 <think>or 0.1", "Score: 0.9 ", "or 0.1"),
+    ("<think>a</think> b <think>c</think> d", " d", "a\nc"),
+)  # fmt: skip
+def test_thinking_is_separated(text: str, said: str, thought: str | None) -> None:
+    assert strip_thinking(text) == said
+    assert split_thinking(text)[1] == thought
+
+
+@given(texts)
+def test_thinking_is_separated_from_any_text(text: str) -> None:
+    assert len(strip_thinking(text)) <= len(text)
+    spoken, thought, _ = split_thinking(text)
+    assert len(spoken) + len(thought or "") <= len(text)
+
+
+def test_an_answer_tag_after_thinking_does_not_hide_the_first_step() -> None:
+    steps = "Conclusion 0: from Image 0, a.\nConclusion 1: from Text 0, b.\nFinal answer: agree"
+    part = select_reasoning(f"<think>hm</think><answer>{steps}</answer>")
+    assert part.source == "after_thinking"
+    read = extract_chain(part.text)
+    assert [step.conclusion for step in read.chain.steps] == ["a.", "b."]
+    assert read.clean
 
 
 def test_what_is_an_answer_can_be_given() -> None:
@@ -88,7 +125,6 @@ def test_an_excerpt(text: str, most: int, kept: str, left_out: int | None) -> No
     without = found.text.replace("[...]\n", "")
     assert found.left_out == len(text) - len(without)
     assert left_out in (None, found.left_out)
-    assert found.passages <= found.of
 
 
 @given(texts)

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
-from lmms_rpts.reasoning.metric import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT, step_weights
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT, step_weights
 from tests.reasoning.short import chain, chain_of, clue
 from tests.reasoning.strategies import any_chains, sound_chains
 from tests.support.tables import table
