@@ -40,11 +40,13 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         visuals: returns the images of the task's documents; the plugin sets it.
         unasked: metrics without a value because the settings leave out their questions; they are
             removed from the results.
+        stopped: why judging ended before its end, in the last pass.
         takes, gives: the types of its input and output.
     """
 
     task: str | None = None
     judge: str = NO_JUDGE
+    stopped: str | None = None
     visuals: Visuals | None = None
     unasked: frozenset[str] = frozenset()
     takes: ClassVar[type] = str
@@ -151,7 +153,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 return [result async for result in each], client.stopped
 
         try:
-            found, stopped = run_async(results())
+            found, self.stopped = run_async(results())
         except KeyboardInterrupt:
             if name != NO_JUDGE and settings.cache is not None:
                 logger.warning(
@@ -161,12 +163,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                     settings.cache,
                 )
             raise
-        if stopped:
+        if self.stopped:
             logger.error(
                 "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
                 "saved with --log_samples or --use_cache. Run the same command again to request "
                 "only the missing replies.",
-                stopped,
+                self.stopped,
             )
         self._log_usage(name, used, run.budget.usage())
         return found

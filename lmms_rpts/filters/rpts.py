@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -130,11 +131,17 @@ class ScoreFilter(RptsFilter):
         return self.map_responses(resps, docs, self._judge_all)
 
     def _judge_all(self, pairs: list[tuple[Any, Doc]]) -> list[Judged]:
-        return self.judged(
+        found = self.judged(
             lambda client: (self._judge(reading, client) for reading, _ in pairs),
             len(pairs),
             "Judging steps",
         )
+        if self.stopped and not any(
+            step.verdicts and step.score for each in found for step in each.steps
+        ):
+            # Responses without steps must not be the only scored ones, as zeros.
+            return [replace(each, reason=each.reason or self.stopped) for each in found]
+        return found
 
     async def _judge(self, reading: Reading, client: Client) -> Judged:
         try:

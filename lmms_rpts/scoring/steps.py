@@ -15,6 +15,7 @@ from lmms_rpts.reasoning import (
     ImageQuery,
     ReasoningTree,
     StepQuery,
+    Unseen,
     build_tree,
     combine_answers,
     format_chain,
@@ -28,8 +29,6 @@ from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import Reading
 from lmms_rpts.scoring.record import JudgedStep
-
-UNSEEN = "the document's images are not available"
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,7 +71,7 @@ async def judge_steps(
     n_images, clues = len(question.visual_clue), question.textual_clue
     chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
     tree, evidence = build_tree(chain, n_images, len(clues)), evidence_for(question, options)
-    fields = ("context", "textual_clue", "visual_clue", "reasoning")
+    fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
     asked = {name: getattr(question, name) for name in fields}
     plan = plan_steps(chain, asked, evidence)
     scores = await asyncio.gather(*(judge_step(each, question, judge, options) for each in plan))
@@ -105,8 +104,8 @@ async def judge_step(
     """
     if isinstance(query, FixedScore):
         return query.score, (), query.reason
-    if query.images and question.images is None:
-        return None, (), UNSEEN
+    if isinstance(query, Unseen) or (query.images and question.images is None):
+        return None, (), Unseen().reason
 
     async def ask(kind: str, evidence: Sequence[str], **fields: Any) -> Verdict:
         images = question.images

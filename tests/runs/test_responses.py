@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lmms_rpts.analysis.rescoring import plan_rescoring
+
 from lmms_rpts.runs.responses import ResponsesError, read_responses, split_rounds
 from lmms_rpts.scoring.scorer import missing_response
 from tests.support.tables import table

@@ -317,9 +317,10 @@ def test_the_judge_tells_the_answer_in_one_word(
     def said(body: dict[str, Any]) -> str:
         return reply if "undetermined" in instructions(body) else "1"
 
-    (record,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
-    assert record["answer"]["value"] == answer
-    assert (record["answer"]["error"] is None) == (answer is not None)
+    (written,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
+    found = RptsRecord.parse(written).answer
+    assert found.value == answer
+    assert (found.error is None) == (answer is not None)
 
 
 def test_remarks_of_the_judge_are_no_steps(judged: Callable[..., Any]) -> None:
@@ -537,9 +538,6 @@ def test_a_long_thinking_is_judged_by_passages(
         assert passage in shown
     assert len(shown) < 16_000 < len(thought) / 20
     (cut, *_) = record["transform"]["problems"]
-    numbers = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", cut)]
-    passages, every, left_out = numbers
-    assert every == 9003
+    (left_out,) = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", cut)]
     assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
-    assert 0 < passages < 400
     assert cut.startswith("long thinking: judged are ")
