@@ -1,48 +1,61 @@
-"""The ``lmms-rpts`` command."""
+"""The ``lmms-rpts`` command; each of its commands is imported when it is called."""
 
 from __future__ import annotations
 
 import io
 import sys
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from lmms_rpts import __version__
+from lmms_rpts.base.settings import CONFIG, set_variables
 from lmms_rpts.base.terminal import plain_log
-from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.common import Config, complain, paragraphs, with_settings
-from lmms_rpts.commands.compare import compare
-from lmms_rpts.commands.doctor import doctor
-from lmms_rpts.commands.estimate import estimate
-from lmms_rpts.commands.export import export
-from lmms_rpts.commands.init import init
-from lmms_rpts.commands.rate import rate
-from lmms_rpts.commands.report import report
-from lmms_rpts.commands.score import score
-from lmms_rpts.commands.summarize import summarize
-from lmms_rpts.commands.sweep import sweep
-from lmms_rpts.commands.validate import validate
+from lmms_rpts.commands.common import complain, paragraphs, with_settings
+
+_PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
+_COMMANDS = {
+    _PREPARE: ("commands.init", "commands.doctor", "commands.estimate", "demo.demo"),
+    _LOOK: (
+        *("commands.report", "commands.summarize", "commands.compare", "commands.sweep"),
+        "commands.export",
+    ),
+    _JUDGE: ("commands.score", "commands.validate", "commands.rate", "commands.agreement"),
+}
+"""By panel of ``--help``: modules with a function of the same name."""
+_PLACES = {
+    place.rpartition(".")[2]: (place, panel) for panel in _COMMANDS for place in _COMMANDS[panel]
+}
+
+
+class _Commands(TyperGroup):
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [*_PLACES]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        # All are imported for an unknown name, to suggest the nearest one.
+        for name in {cmd_name} & {*_PLACES} or _PLACES:
+            if name not in self.commands:
+                place, panel = _PLACES[name]
+                function = getattr(import_module(f"lmms_rpts.{place}"), name)
+                single = typer.Typer(add_completion=False)
+                text = paragraphs(function.__doc__)
+                single.command(name, rich_help_panel=panel, help=text)(with_settings(function))
+                self.commands[name] = typer.main.get_command(single)
+        return super().get_command(ctx, cmd_name)
+
 
 app = typer.Typer(
+    cls=_Commands,
     help="Did the model reason its way to the answer, or just land on it? "
     "Evaluate models with `lmms-eval --tasks rpts_eval`; this command does everything else.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-_PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
-
-for panel, commands in {
-    _PREPARE: (init, doctor, estimate),
-    _LOOK: (report, summarize, compare, sweep, export),
-    _JUDGE: (score, validate, rate, agreement),
-}.items():
-    for command in commands:
-        # The doctor lists a misspelt setting among the other problems.
-        checked = with_settings(command, refuse=command is not doctor)
-        app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))(checked)
 
 
 def _show_version(wanted: bool) -> None:
@@ -53,42 +66,26 @@ def _show_version(wanted: bool) -> None:
 
 @app.callback()
 def _main(
-    context: typer.Context,
     version: Annotated[
         bool,
         typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
     ] = False,
-    config: Config = None,
+    config: Annotated[
+        Path | None,
+        typer.Option(
+            help="File of settings. Default: LMMS_RPTS_CONFIG, or rpts.toml in the working "
+            "directory.",
+            exists=True,
+            dir_okay=False,
+            show_default=False,
+        ),
+    ] = None,
 ) -> None:
     """Options that all commands share."""
     if config is not None:
-        from lmms_rpts.base.settings import options_given
-
-        context.with_resource(options_given(config))
+        set_variables(**{CONFIG: str(config.absolute())})
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal can't show must not cause a traceback.
             stream.reconfigure(errors="backslashreplace")
     plain_log(complain)
-
-
-def demo(
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for results and samples.")
-    ] = Path("demo-results"),
-) -> None:
-    """Compare two fictional models with the same accuracy, offline.
-
-    Runs lmms-eval on the bundled instances, with prepared responses and the lexical judge. Shows
-    what accuracy hides. Exits with 1 if anything failed.
-    """
-    from lmms_rpts.demo.run import DemoError, run_demo
-
-    try:
-        run_demo(output)
-    except DemoError as error:
-        typer.echo(f"The demo failed: {error}", err=True)
-        raise typer.Exit(1) from None
-
-
-app.command(rich_help_panel=_PREPARE, help=paragraphs(demo.__doc__))(demo)

@@ -108,15 +108,10 @@ def _initialize_tasks(
     index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
         return index
-    from lmms_rpts.base.settings import Settings
     from lmms_rpts.tasks.benchmark import benchmarks
 
     for benchmark in benchmarks().values():
         index = {**manager._get_task_and_group(str(benchmark.folder)), **index}
-    if "grades" in Settings.given():  # in a process of ``lmms-rpts score``
-        from lmms_rpts.host.saved_responses import saved_entries
-
-        index |= saved_entries(manager, index)
     return index
 
 

@@ -56,7 +56,7 @@ def exists(span: str, names: set[str]) -> bool:
     """Whether a command with its options, an object of Python, or another name exists."""
     program, *words = span.split()
     if program == "lmms-rpts":
-        command = typer.main.get_command(app).commands[words[0]]  # type: ignore[attr-defined]
+        command = typer.main.get_command(app).get_command(None, words[0])  # type: ignore[attr-defined]
         return {*words[1:]} <= {each for parameter in command.params for each in parameter.opts}
     if program.startswith("lmms_rpts."):
         module, _, name = program.rpartition(".")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import warnings
+import zipfile
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,15 @@ from typing import Any
 import pytest
 from pydantic import BaseModel
 
-from lmms_rpts.base.rows import CUT_SHORT, ReadError, literal, read_objects, read_rows, row_files
+from lmms_rpts.base.rows import (
+    CUT_SHORT,
+    ReadError,
+    literal,
+    read_line_at,
+    read_objects,
+    read_rows,
+    row_files,
+)
 
 ROWS: list[dict[str, Any]] = [
     {"id": "a", "text": "one, two\u2028three", "n": 1},
@@ -87,11 +96,10 @@ def test_parquet_gives_the_same_rows(tmp_path: Path) -> None:
         ("a.json", "[1, {}]", [("row 1", "should be a JSON object"), ("row 2", "")]),
         ("a.json", '{"a": [1]}', [("row 1", "")]),
         ("a.json", "[]", []), ("a.csv", "a,b\n", []), ("b.csv", "", []),
-        # tables: a cell with line ends counts its lines, blank lines are no rows
-        ("a.csv", 'a,b\n"x\ny",1\n\nz,2\n', [("line 2", ""), ("line 5", "")]),
-        ("a.csv", "a,b\n1,2,3\n4,5\n", [("line 2", "has 3 cells, the header 2"), ("line 3", "")]),
-        ("a.csv", 'a,b\r"x\ry",1\rz,2\r', [("line 2", ""), ("line 4", "")]),
-        ("a.csv", 'a,b\n1,2\n"x,3\n', [("line 2", ""), ("line 3", "is a quote missing?")]),
+        # tables: rows as spreadsheets count them
+        ("a.csv", 'a,b\n"x\ny",1\n\nz,2\n', [("row 2", ""), ("row 4", "")]),
+        ("a.csv", 'a,b\r"x\ry",1\rz,2\r', [("row 2", ""), ("row 3", "")]),
+        ("a.csv", "a,b\n1\n", [("row 2", "")]),
     ],
 )  # fmt: skip
 def test_rows_have_places_and_faults(
@@ -114,6 +122,9 @@ def test_rows_have_places_and_faults(
         ("a.json", b"\xff\xfe[\0\n", "{} is not valid UTF-16"),
         ("a.csv", b"a,b\n1,\xff\n", "{}, line 2 is not UTF-8"),
         ("a.csv", "a,a\n", "{}: the header names 'a' twice"),
+        ("a.csv", "a,b\n1,2,3\n4,5\n", "{} is not valid CSV: Expected 2 fields in line 2, saw 3"),
+        ("a.csv", 'a,b\n1,2\n"x,3\n', "{} is not valid CSV: EOF inside string starting at row 2"),
+        ("a.xlsx", "PK", "{} is not a readable Excel file"),
         ("a.parquet", "PAR1", "{} is not a readable Parquet file"),
     ],
 )
@@ -124,6 +135,62 @@ def test_files_that_cannot_be_read(
     with pytest.raises(ReadError) as caught:
         list(read_rows(path))
     assert str(caught.value).startswith(message.format(path))
+
+
+def test_xlsx_gives_texts_and_rows_as_excel_shows_them(tmp_path: Path) -> None:
+    openpyxl = pytest.importorskip("openpyxl")
+    book = openpyxl.Workbook()
+    for cells in (["id", "n", None, "when"], [], ["a", 1, "x", None], ["NA", 2.5, None, True]):
+        book.active.append(cells)
+    path = tmp_path / "rows.xlsx"
+    book.save(path)
+    found = list(read_rows(path))
+    assert [row.fields for row in found] == [
+        {"id": "a", "n": "1"},
+        {"id": "NA", "n": "2.5", "when": "True"},
+    ]
+    assert [(row.place, row.number) for row in found] == [("row 3", 0), ("row 4", 1)]
+    assert found[0].cells == ("id", "n", "when")
+
+
+def test_what_would_fill_the_memory_is_refused_by_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A gigabyte of zeros is a megabyte in a zip; here the limit is a few kilobytes."""
+    monkeypatch.setattr("lmms_rpts.base.rows.LARGEST", 5_000_000)
+    large = tmp_path / "large.xlsx"
+    with zipfile.ZipFile(large, "w", zipfile.ZIP_DEFLATED) as file:
+        file.writestr("xl/sheet1.xml", bytes(6_000_000))
+    with pytest.raises(ReadError, match=r"large.xlsx: xl/sheet1.xml in it would need more than 1"):
+        list(read_rows(large))
+    image = "iVBORw0K" * 500_000
+    fits = _written(tmp_path, "a.csv", f'id,image\na,"{image}"\nb,"{image}"\n')
+    assert [row.fields["image"] for row in read_rows(fits)] == [image, image]
+    cut = _written(tmp_path, "b.csv", f'id,image\na,"{image}{image}\n')
+    with pytest.raises(ReadError, match=r"b.csv: a cell would need more than 1 GB"):
+        list(read_rows(cut))
+
+
+def test_numbers_that_are_missing_in_parquet_are_no_fields(tmp_path: Path) -> None:
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import parquet
+
+    rows = [{"id": "a", "x": float("nan")}, {"id": "b", "x": 1.5}]
+    parquet.write_table(pyarrow.Table.from_pylist(rows), tmp_path / "a.parquet")
+    assert [row.fields for row in read_rows(tmp_path / "a.parquet")] == [
+        {"id": "a"},
+        {"id": "b", "x": 1.5},
+    ]
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16"])
+def test_a_line_is_read_again_at_its_offset(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_bytes(f"\n{_jsonl(ROWS)}\n[1]".encode(encoding))
+    for row in read_rows(path):
+        assert row.offset is not None
+        again = read_line_at(path, row.offset)
+        assert (again.fields, again.fault) == (row.fields, row.fault)
 
 
 def test_lines_are_read_lazily(tmp_path: Path) -> None:

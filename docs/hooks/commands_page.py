@@ -31,9 +31,10 @@ def _tables() -> Iterator[str]:
 
 
 def _commands(group: Any, name: str) -> Iterator[str]:
-    for word, command in group.commands.items():
+    for word in group.list_commands(None):
+        command = group.get_command(None, word)
         full = f"{name} {word}"
-        if hasattr(command, "commands"):
+        if hasattr(command, "list_commands"):
             yield from _commands(command, full)
             continue
         yield f"### `{full}`"
@@ -68,7 +69,7 @@ def _settings(table: type[Table]) -> Iterator[str]:
         default = None if field.default_factory else field.default
         default = str(default).lower() if isinstance(default, bool) else default
         variables = ", ".join(f"`{each}`" for each in table.variables(name))
-        allowed = table.allowed(name).partition(" ")[2].removeprefix("one of ")
+        allowed = table.allowed(name).removeprefix("one of ")
         allowed = "" if allowed in ("text", "true or false") else allowed
         shown = "" if default is None else f"`{default}`"
         yield f"| `{name}` | {variables} | {shown} | {field.description} | {allowed} |"

@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 import ast
-import csv
 import io
 import json
-import os
 import warnings
+import zipfile
 from codecs import BOM_UTF8, BOM_UTF16_BE, BOM_UTF16_LE
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import chain, islice
 from pathlib import Path
-from typing import Any, BinaryIO, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from pydantic import BaseModel, ValidationError
 
@@ -23,11 +21,13 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import all_faults, shown
 
+if TYPE_CHECKING:
+    from pandas import DataFrame
+
 M = TypeVar("M", bound=BaseModel)
 
-TABLES = (".csv", ".tsv")
 # The suffixes of the files that can be read; a file with another one is read as JSON.
-SUFFIXES = (".json", ".jsonl", *TABLES, ".parquet")
+SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet")
 
 # The fault of an incomplete last line of JSON lines, with the remedy.
 CUT_SHORT = (
@@ -36,12 +36,10 @@ CUT_SHORT = (
 )
 
 # How cells of CSV are written, for messages.
-QUOTING = "put a cell that contains the column separator in double quotes"
+QUOTING = "put a cell that contains the column separator in double quotes, and close each quote"
 
-# Bytes that tell the encoding of a file: a byte order mark, or zeros of UTF-16
-_START = 4096
-# Characters of a cell of CSV: images in base64 exceed Python's default of 131,072.
-_LARGEST_CELL = 2**27
+# Bytes of a cell, or of a part of a spreadsheet; larger ones fill the memory.
+LARGEST = 2**30
 # Characters of a text that is read as a Python literal, which takes about 1.5 s for a million.
 _LONGEST_LITERAL = 4_000_000
 
@@ -55,15 +53,15 @@ class Row:
     """One object of a file, or the reason why there is none.
 
     Attributes:
-        file: the file.
-        place: its place in the file, as in ``line 3`` or, where rows are not lines, ``row 3``
-            (from 1).
+        place: its place in the file: ``line 3`` of JSON lines, else ``row 3`` (from 1; of a table
+            as spreadsheets count, with the header).
         number: its number in the file, from 0; rows with faults are counted.
         fields: its values by name; empty if the row cannot be read.
         key: for a JSON object that holds the rows by keys, the row's key; else empty.
         fault: why the row cannot be read; else empty.
-        cells: for a row of CSV, the names of the columns: all values are texts, and blank ones are
-            left out of ``fields``.
+        cells: for a row of CSV, TSV or XLSX, the names of the columns: all values are texts, and
+            blank ones are left out of ``fields``.
+        offset: for a row of JSON lines, the byte where it begins, for `read_line_at`.
     """
 
     file: Path
@@ -73,6 +71,7 @@ class Row:
     key: str = ""
     fault: str = ""
     cells: tuple[str, ...] = ()
+    offset: int | None = None
 
     @property
     def where(self) -> str:
@@ -95,24 +94,33 @@ class Row:
 
 
 def read_rows(path: Path) -> Iterator[Row]:
-    """The rows of a file, in order; those that cannot be read have a ``fault``.
+    """The rows of a file, in order and lazily; those that cannot be read have a ``fault``.
 
     JSON is a list of objects, an object of lists of them or of objects by keys, or one object. Text
-    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark. JSON lines, CSV and
-    Parquet are read lazily.
+    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark.
 
     Raises:
         ReadError: if nothing, or nothing further, can be read.
     """
-    suffix = path.suffix.lower()
+    readers = {".csv": _csv, ".tsv": _csv, ".xlsx": _xlsx, ".parquet": _parquet}
     try:
-        if reader := {".parquet": _parquet, ".xlsx": _xlsx}.get(suffix):
-            yield from reader(path)
-            return
-        with _utf8(path) as file:
-            yield from _csv(path, file) if suffix in TABLES else _json(path, file)
+        yield from readers.get(path.suffix.lower(), _json)(path)
     except OSError as error:
         raise ReadError(f"Cannot read {path}: {error.strerror or error}") from None
+    except UnicodeDecodeError as error:
+        if "16" in error.encoding:
+            raise ReadError(f"{path} is not valid UTF-16: save it as UTF-8") from None
+        with path.open("rb") as file:
+            texts = (line.decode(errors="ignore").encode() == line for line in file)
+            number = next(at for at, is_text in enumerate(texts, 1) if not is_text)
+        raise ReadError(f"{path}, line {number} is not UTF-8: save the file as UTF-8") from None
+
+
+def read_line_at(path: Path, offset: int) -> Row:
+    """The row of JSON lines with this ``offset``."""
+    with _utf8(path) as file:
+        file.seek(offset)
+        return _line(path, f"byte {offset}", 0, file.readline(), offset)
 
 
 def read_objects(path: Path) -> Iterator[Row]:
@@ -134,11 +142,10 @@ def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
         return [root]
     if not root.is_dir():
         raise ReadError(f"{root} does not exist")
-    found: list[Path] = []
-    for folder, inner, names in os.walk(root, followlinks=False):
-        inner[:] = [each for each in inner if not each.startswith(".")]
-        found += (Path(folder, each) for each in names if not each.startswith("."))
-    files = sorted(each for each in found if each.suffix.lower() in suffixes)
+    found = (each for each in root.rglob("*") if each.suffix.lower() in suffixes)
+    hidden = (".", "~$")  # "~$data.xlsx" tells that data.xlsx is open
+    names = ((each, each.relative_to(root).parts) for each in found if each.is_file())
+    files = sorted(each for each, parts in names if not any(p.startswith(hidden) for p in parts))
     if not files:
         raise ReadError(f"No file that ends in {', '.join(suffixes)} below {root}")
     return files
@@ -153,13 +160,20 @@ def parse_json(text: str) -> Any:
     """
     try:
         return json.loads(text, object_pairs_hook=_once)
-    except json.JSONDecodeError as error:
-        place = f"line {error.lineno}, column" if "\n" in text.strip() else "column"
-        raise ValueError(f"is not valid JSON: {error.msg} ({place} {error.colno})") from error
-    except RecursionError:
-        raise ValueError("is not valid JSON: it is nested too deeply") from None
-    except ValueError as error:
-        raise ValueError(f"is not valid JSON: {error}") from None
+    except (ValueError, RecursionError) as error:
+        reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
+        raise ValueError(
+            f"is not valid JSON: {reason.replace('line 1 column', 'column')}"
+        ) from None
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object; refuses two fields of one name, of which the second would replace the first."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
+        raise ValueError(f"the field {shown(twice)} occurs twice")
+    return found
 
 
 def literal(text: str) -> Any:
@@ -181,196 +195,168 @@ def literal(text: str) -> Any:
         raise ValueError("is not valid JSON or Python") from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object; refuses two fields of one name, of which the second would replace the first."""
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        (twice, _), *_ = Counter(name for name, _ in pairs).most_common(1)
-        raise ValueError(f"the field {shown(twice)} occurs twice")
-    return found
-
-
 def _utf8(path: Path) -> BinaryIO:
-    """The file as UTF-8 without byte order mark."""
+    """A text file as UTF-8, which may begin with a byte order mark."""
     file = path.open("rb")
-    start = file.read(_START)
+    start = file.read(4096)
+    file.seek(0)
     if start.startswith((BOM_UTF16_LE, BOM_UTF16_BE)):
         with file:
-            try:
-                return io.BytesIO((start + file.read()).decode("utf-16").encode())
-            except UnicodeError:
-                raise ReadError(
-                    f"{path} is not valid UTF-16: save the file as UTF-8, or copy it again"
-                ) from None
+            return io.BytesIO(file.read().decode("utf-16").encode())
     if b"\0" in start:
         file.close()
         raise ReadError(
             f"{path} is not a text file, or is UTF-16 without a byte order mark: use "
             f"{', '.join(SUFFIXES)} in UTF-8"
         )
-    file.seek(len(BOM_UTF8) if start.startswith(BOM_UTF8) else 0)
     return file
 
 
-def _json(path: Path, file: BinaryIO) -> Iterator[Row]:
-    """JSON lines are recognised by a first line that is an object, and not the only one."""
-    lines = (line for line in file if line.strip())
-    is_jsonl = path.suffix.lower() == ".jsonl"
-    if _is_object(next(lines, b"")) and (is_jsonl or next(lines, None) is not None):
+def _json(path: Path) -> Iterator[Row]:
+    """JSON lines, or a whole file; lines begin with an object that is not the only one."""
+    with _utf8(path) as file:
+        texts = (line.removeprefix(BOM_UTF8).strip() for line in file if line.strip())
+        first = next(texts, b"")
+        is_lines = path.suffix.lower() == ".jsonl" and not first.startswith(b"[")
+        with suppress(ValueError, RecursionError):
+            is_lines = is_lines or (isinstance(json.loads(first), dict) and any(texts))
         file.seek(0)
-        yield from _lines(path, file)
-        return
-    file.seek(0)
-    content = file.read().removeprefix(BOM_UTF8)
+        if is_lines:
+            number, offset = 0, 0
+            # As bytes: text would also be split at U+2028, which lmms-eval writes in its JSON.
+            for at, line in enumerate(file, 1):
+                if line.removeprefix(BOM_UTF8).strip():
+                    yield _line(path, f"line {at}", number, line, offset)
+                    number += 1
+                offset += len(line)
+            return
+        content = file.read().removeprefix(BOM_UTF8).decode()
     try:
-        value = parse_json(content.decode())
+        objects = _listed(parse_json(content))
     except ValueError as error:
-        # A damaged first line, not a damaged list.
-        several = sum(map(_is_object, islice(content.split(b"\n"), 20))) > 1
-        if several or (is_jsonl and not content.lstrip().startswith(b"[")):
-            yield from _lines(path, io.BytesIO(content))
-            return
-        if isinstance(error, UnicodeDecodeError):
-            raise _not_utf8(path, content.count(b"\n", 0, error.start) + 1) from None
         raise ReadError(f"{path} {error}") from None
-    yield from _listed(path, value)
+    for number, (key, value) in enumerate(objects):
+        yield _row(path, f"row {number + 1}", number, value, key)
 
 
-def _is_object(line: bytes) -> bool:
+def _line(path: Path, place: str, number: int, line: bytes, offset: int) -> Row:
+    """A row of JSON lines."""
+    text = line.removeprefix(BOM_UTF8).strip()
     try:
-        return isinstance(json.loads(line.removeprefix(BOM_UTF8)), dict)
-    except (ValueError, RecursionError):
-        return False
+        return _row(path, place, number, parse_json(text.decode()), offset=offset)
+    except ValueError as error:
+        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+        is_open = not text.endswith(b"}") or text.count(b"{") > text.count(b"}")
+        if text.startswith(b"{") and is_open and not line.endswith(b"\n"):
+            fault = CUT_SHORT
+        return Row(path, place, number, {}, fault=fault, offset=offset)
 
 
-def _lines(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
-    # As bytes: text would also be split at U+2028, which lmms-eval writes inside its JSON.
-    filled = ((at, line) for at, line in enumerate(file, 1) if line.strip())
-    for number, (at, line) in enumerate(filled):
-        line = line.removeprefix(BOM_UTF8) if at == 1 else line
-        try:
-            yield _row(path, f"line {at}", number, parse_json(line.decode().strip()))
-        except ValueError as error:
-            fault = str(error)
-            if line.lstrip().startswith(b"{") and not line.endswith(b"\n") and _is_cut(error):
-                fault = CUT_SHORT
-            elif isinstance(error, UnicodeDecodeError):
-                fault = "is not UTF-8: save the file as UTF-8, or copy it again"
-            yield Row(path, f"line {at}", number, {}, fault=fault)
-
-
-def _is_cut(error: ValueError) -> bool:
-    """Whether a text ends where more was expected."""
-    if isinstance(error, UnicodeDecodeError):
-        return error.end == len(error.object)
-    cause = error.__cause__
-    if not isinstance(cause, json.JSONDecodeError):
-        return False
-    if cause.pos >= len(cause.doc) or cause.msg.startswith("Unterminated string"):
-        return True
-    inside = cause.msg.startswith(("Invalid \\", "Expecting value"))  # an escape, "tru"
-    return not cause.doc.endswith("}") and (
-        inside or cause.pos >= len(cause.doc) - 2
-    )  # "0.", "1e-"
-
-
-def _listed(path: Path, value: Any) -> Iterator[Row]:
-    """The rows of a whole JSON file."""
-    pairs: Iterable[tuple[str, Any]] = [("", value)]
-    if isinstance(value, list):
-        pairs = (("", each) for each in value)
-    elif isinstance(value, dict) and value:
-        parts = value.values()
-        if all(isinstance(each, list) for each in parts) and any(
-            isinstance(each, dict) for part in parts for each in part
-        ):
-            pairs = ((key, each) for key, part in value.items() for each in part)
-        elif all(isinstance(each, dict) for each in parts):
-            pairs = value.items()
-    for number, (key, each) in enumerate(pairs):
-        yield _row(path, f"row {number + 1}", number, each, key)
-
-
-def _row(path: Path, place: str, number: int, value: Any, key: str = "") -> Row:
+def _row(
+    path: Path, place: str, number: int, value: Any, key: str = "", offset: int | None = None
+) -> Row:
     if isinstance(value, dict):
-        return Row(path, place, number, value, key)
+        return Row(path, place, number, value, key, offset=offset)
     fault = f"should be a JSON object in braces, not {shown(value)}"
-    return Row(path, place, number, {}, key, fault)
+    return Row(path, place, number, {}, key, fault, offset=offset)
 
 
-def _csv(path: Path, file: Iterable[bytes]) -> Iterator[Row]:
-    """The rows below a header; the header's most frequent separator separates the cells."""
-    csv.field_size_limit(_LARGEST_CELL)
-    lines = _decoded(path, file)
-    first = next(lines, "")
-    # strict: else a quote that is not closed would swallow the rest of the file
-    reader = csv.reader(chain([first], lines), delimiter=max(",;\t", key=first.count), strict=True)
-    names: list[str] = []
-    number = -1
-    while True:
-        place = f"line {reader.line_num + 1}"
+def _listed(value: Any) -> Iterable[tuple[str, Any]]:
+    """The objects of a whole JSON file, with their keys."""
+    if isinstance(value, list):
+        return (("", each) for each in value)
+    parts = list(value.values()) if isinstance(value, dict) else []
+    if parts and all(isinstance(each, dict) for each in parts):
+        return list(value.items())
+    if parts and all(isinstance(each, list) for each in parts):
+        pairs = [(key, each) for key, part in value.items() for each in part]
+        if any(isinstance(each, dict) for _, each in pairs):
+            return pairs
+    return [("", value)]
+
+
+def _csv(path: Path) -> Iterator[Row]:
+    import pandas as pd
+
+    with io.TextIOWrapper(_utf8(path), "utf-8-sig", newline="") as file:
+        _check_cells(path)
+        separator = max(",;\t", key=file.readline().count)
+        file.seek(0)
+        options: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False}
         try:
-            cells = next(reader)
-        except StopIteration:
+            with pd.read_csv(
+                file, sep=separator, skip_blank_lines=False, chunksize=1000, **options
+            ) as frames:
+                yield from _table(path, frames)
+        except pd.errors.EmptyDataError:
             return
-        except csv.Error as error:
-            fault = f"is not valid CSV ({error}): is a quote missing?"
-            yield Row(path, place, number + 1, {}, fault=fault, cells=tuple(filter(None, names)))
-            return
-        if not names:
-            names = [name.strip() for name in cells]
-            (twice, count), *_ = Counter(filter(None, names)).most_common(1) or [("", 0)]
-            if count > 1:
-                raise ReadError(f"{path}: the header names {shown(twice)} twice")
-            continue
-        number += any(cell.strip() for cell in cells)
-        if any(cell.strip() for cell in cells[len(names) :]):
-            fault = f"has {len(cells)} cells, the header {len(names)}: {QUOTING}"
-            yield Row(path, place, number, {}, fault=fault, cells=tuple(filter(None, names)))
-        elif any(cell.strip() for cell in cells):
-            pairs = zip(names, cells, strict=False)
-            fields = {name: cell for name, cell in pairs if name and cell.strip()}
-            yield Row(path, place, number, fields, cells=tuple(filter(None, names)))
+        except pd.errors.ParserError as error:
+            reason = str(error).rpartition("error: ")[2].strip()
+            raise ReadError(f"{path} is not valid CSV: {reason}: {QUOTING}") from None
 
 
-def _parquet(path: Path) -> Iterator[Row]:
-    import pyarrow
-    from pyarrow import parquet
-
-    try:
-        with parquet.ParquetFile(path) as file:
-            rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
-            for number, fields in enumerate(rows):
-                there = {name: value for name, value in fields.items() if value is not None}
-                yield Row(path, f"row {number + 1}", number, there)
-    except (pyarrow.ArrowException, ValueError) as error:
-        raise ReadError(f"{path} is not a readable Parquet file: {error}") from None
+def _check_cells(path: Path) -> None:
+    """Refuse text in quotes that would fill the memory, as after a quote that is not closed."""
+    quotes, size = 0, 0
+    with path.open("rb") as file:
+        while path.stat().st_size > LARGEST and (block := file.read(2**20)):
+            quotes += block.count(b'"')
+            size = 0 if b'"' in block or quotes % 2 == 0 else size + len(block)
+            if size > LARGEST:
+                raise ReadError(f"{path}: a cell would need more than 1 GB: {QUOTING}")
 
 
 def _xlsx(path: Path) -> Iterator[Row]:
-    """The rows of the first sheet below its header; all values are texts, as in CSV."""
+    """The rows of the first sheet."""
     import pandas as pd
 
     try:
-        table = pd.read_excel(path, dtype=str, keep_default_na=False)
-    except OSError:
+        with zipfile.ZipFile(path) as file:
+            large = [part.filename for part in file.infolist() if part.file_size > LARGEST]
+        if large:
+            raise ReadError(f"{path}: {visible(large[0])} in it would need more than 1 GB")
+        frame = pd.read_excel(path, header=None, dtype=str, keep_default_na=False)
+    except (OSError, ReadError):
         raise
     except Exception as error:  # of zipfile, XML, or openpyxl
         raise ReadError(f"{path} is not a readable Excel file: {error}") from None
-    for number, cells in enumerate(table.to_dict("records")):
-        there = {str(name): cell for name, cell in cells.items() if cell.strip()}
-        yield Row(path, f"row {number + 2}", number, there, cells=tuple(map(str, table.columns)))
+    yield from _table(path, [frame])
 
 
-def _decoded(path: Path, file: Iterable[bytes]) -> Iterator[str]:
-    for at, line in enumerate(file, 1):
-        try:
-            text = line.decode()
-        except UnicodeDecodeError:
-            raise _not_utf8(path, at) from None
-        # Lines of old spreadsheets end with a carriage return alone.
-        yield from io.StringIO(text, newline="") if "\r" in text else (text,)
+def _table(path: Path, frames: Iterable[DataFrame]) -> Iterator[Row]:
+    """The rows below a header."""
+    names: list[str] = []
+    number = 0
+    records = (cells for frame in frames for cells in frame.itertuples(index=False, name=None))
+    for at, cells in enumerate(records, 1):
+        texts = [cell if isinstance(cell, str) and cell.strip() else "" for cell in cells]
+        if not any(texts):
+            continue
+        if not names:
+            names = [text.strip() for text in texts]
+            (twice, count), *_ = Counter(filter(None, names)).most_common(1)
+            if count > 1:
+                raise ReadError(f"{path}: the header names {shown(twice)} twice")
+            continue
+        fields = {name: text for name, text in zip(names, texts, strict=True) if name and text}
+        yield Row(path, f"row {at}", number, fields, cells=tuple(filter(None, names)))
+        number += 1
 
 
-def _not_utf8(path: Path, line: int) -> ReadError:
-    return ReadError(f"{path}, line {line} is not UTF-8: save the file as UTF-8")
+def _parquet(path: Path) -> Iterator[Row]:
+    from pyarrow import ArrowException, parquet
+
+    try:
+        with parquet.ParquetFile(path) as file:
+            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+            for column in (group.column(at) for group in groups for at in range(group.num_columns)):
+                if column.total_uncompressed_size > LARGEST * max(column.num_values, 1):
+                    name = visible(column.path_in_schema)
+                    raise ReadError(f"{path}: a cell of {name} would need more than 1 GB")
+            rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
+            for number, row in enumerate(rows):
+                # Missing values of some writers are not a number.
+                fields = {name: v for name, v in row.items() if v is not None and v == v}
+                yield Row(path, f"row {number + 1}", number, fields)
+    except ArrowException as error:
+        raise ReadError(f"{path} is not a readable Parquet file: {error}") from None

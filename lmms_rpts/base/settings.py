@@ -1,4 +1,4 @@
-"""Settings: options of a command, environment variables, a file, defaults, in this order.
+"""Settings: arguments, environment variables, a file, defaults, in this order.
 
 The only module that reads the environment. The file is ``rpts.toml`` in the working directory, or
 the one that LMMS_RPTS_CONFIG names. `Settings` is its top level; benchmarks add a `Table` each.
@@ -10,25 +10,26 @@ import json
 import os
 import re
 import shlex
-from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass
 from difflib import get_close_matches
-from functools import lru_cache
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, ValidationError, ValidationInfo
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, ValidationError
+from pydantic import ValidationInfo as Info
 from pydantic import field_validator as check
-from pydantic_settings import BaseSettings, InitSettingsSource, TomlConfigSettingsSource
+from pydantic_settings import BaseSettings, EnvSettingsSource, InitSettingsSource
 from pydantic_settings import SettingsConfigDict as Config
+from pydantic_settings import TomlConfigSettingsSource as TomlSource
 from typing_extensions import Self
 
 from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.masking import mask, mask_key
+from lmms_rpts.base.schema import shown
 
 T = TypeVar("T", bound=str)
 TransformMode = Literal["llm", "rule", "auto"]
-TRANSFORM_MODES: tuple[TransformMode, ...] = get_args(TransformMode)
 Evidence = Literal["facts", "image", "both"]
 Source = Literal["answer", "thinking"]
 """The part of a response whose reasoning is scored."""
@@ -36,14 +37,14 @@ Source = Literal["answer", "thinking"]
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
-_OPTIONS = "LMMS_RPTS_OPTIONS"  # JSON: options of a command, also for the processes it starts
-_OTHERS = (CONFIG, _OPTIONS, "LMMS_RPTS_REFERENCE")  # the last one is for tests
-# openai_key in rpts.toml: the message says where keys belong
-_SECRET = re.compile(r"openai|key|secret|password", re.IGNORECASE)
+_FOR_TESTS = "LMMS_RPTS_REFERENCE"
+_KEY, _URLS = "OPENAI_API_KEY", ("OPENAI_API_URL", "OPENAI_BASE_URL")
+# api_key, openai_key, base_url in rpts.toml: the message says where they belong
+_OF_SERVERS = re.compile("openai|key|secret|password|url|api_base|endpoint", re.IGNORECASE)
 
 
 class SettingError(UserError):
-    """A setting has an invalid value; the message contains it and the allowed values."""
+    """A setting has an invalid value; the message contains it and what is allowed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,28 +55,39 @@ class Price:
     output: float
 
 
-def setting(default: Any, help: str, variable: bool | str = False, **more: Any) -> Any:
+def setting(default: Any, help: str, variable: str = "", **more: Any) -> Any:
     """A field of a `Table`.
 
     Args:
         default: its default, or a function that returns it.
         help: its meaning, for the page of all settings.
-        variable: whether a variable such as ROME_GRADER sets it; or the name of the variable.
+        variable: its variable, if that is not the prefix of the table and its own name.
         more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
     how = {"default_factory" if callable(default) else "default": default}
-    return Field(**how, description=help, json_schema_extra={"variable": variable}, **more)
+    alias = AliasChoices(variable) if variable else None
+    return Field(**how, description=help, validation_alias=alias, **more)
 
 
-def environment(default: Any, variables: str, **more: Any) -> Any:
+def _environment(default: Any, *variables: str, **more: Any) -> Any:
     """A field that is no setting: only variables set it, and it is not recorded."""
-    return setting(default, "", variables, exclude=True, **more)
+    return Field(default, validation_alias=AliasChoices(*variables), exclude=True, **more)
 
 
 class Table(BaseSettings):
-    """A group of settings, each made by `setting`; ``TABLE`` is the name of its benchmark."""
+    """A group of settings, each made by `setting`; ``TABLE`` is the name of its benchmark.
 
-    model_config = Config(frozen=True, allow_inf_nan=False)
+    Variables have a prefix, LMMS_RPTS_ or that of the benchmark, such as ROME_; in the file, each
+    benchmark has a table.
+    """
+
+    model_config = Config(
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        populate_by_name=True,
+        enable_decoding=False,
+    )
     TABLE: ClassVar[str] = ""
 
     @classmethod
@@ -83,40 +95,44 @@ class Table(BaseSettings):
         """Read the settings, anew at each call.
 
         Args:
-            options: options of a command; None: not set.
+            options: settings that come first, as those of a command; None or "": not set.
 
         Raises:
-            SettingError: with the setting, where it was set, its value and the allowed values.
+            SettingError: with the setting, where it was set, its value and what is allowed.
         """
-        _refuse_misspelt(cls)
         options = {name: value for name, value in options.items() if value not in (None, "")}
+        _check_names(options, cls.settings())
+        _check_variables(cls)
         try:
             return cls(**options)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
-        name = str(fault["loc"][0])
-        reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
-        raise SettingError(f"{_as_set(cls, name)}: {reason}")
+        place, file = fault["loc"][0], str(config_file())
+        (name,) = (each for each in cls.model_fields if place in (each, *cls.variables(each)))
+        origin = name if name in options else cls.origin(name)
+        if cls.model_fields[name].repr:
+            value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
+            origin = f"{name}={value} in {file}" if origin == file else f"{origin}={value}"
+        reason = fault.get("ctx", {}).get("error") or f"use {cls.allowed(name)}"
+        raise SettingError(f"{origin}: {reason}")
 
     @classmethod
-    def given(cls) -> dict[str, tuple[Any, str]]:
-        """What is set, by name: the value, and the option, variable or file that sets it."""
-        options, start = _options(), f"{cls.TABLE}." if cls.TABLE else ""
-        content, file = _content(cls), str(config_file())
-        found = {}
-        for name in cls.model_fields:
-            for variable in cls.variables(name):
-                if text := os.environ.get(variable, "").strip():
-                    found[name] = text, variable
-                    break
-            else:
-                if content.get(name, "") != "":
-                    found[name] = _beside(cls, name, content[name]), file
-            if (option := start + name) in options:
-                found[name] = options[option], f"--{option}"
-                if options[option] is None:
-                    del found[name]
-        return found
+    def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
+        """The sources of the values, the first one first."""
+        variables = EnvSettingsSource(cls, env_prefix=cls.prefix())
+        texts = {name.lower(): _variable(name) for name in cls.variables(*cls.model_fields)}
+        variables.env_vars = {name: text for name, text in texts.items() if text}
+        return sources["init_settings"], variables, InitSettingsSource(cls, _content(cls))
+
+    @classmethod
+    def origin(cls, name: str) -> str:
+        """The variable that sets a field, else the file."""
+        return next(filter(_variable, cls.variables(name)), str(config_file()))
+
+    @classmethod
+    def prefix(cls) -> str:
+        """The beginning of the names of its variables."""
+        return f"{cls.TABLE or 'lmms_rpts'}_".upper()
 
     @classmethod
     def settings(cls) -> list[str]:
@@ -128,31 +144,26 @@ class Table(BaseSettings):
         """The environment variables of these fields, else of all settings."""
         found: list[str] = []
         for name in names or cls.settings():
-            variable = _schema(cls)[name].get("variable") or ""
-            found += [_prefix(cls) + name.upper()] if variable is True else variable.split()
+            alias = cls.model_fields[name].validation_alias
+            usual = [cls.prefix() + name.upper()]
+            found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
 
     @classmethod
     def allowed(cls, name: str) -> str:
-        """What a setting may be set to, as ``use a number from 0 to 1``."""
-        schema = _schema(cls)[name]
+        """What a setting may be, as ``a number from 0 to 1``."""
+        schema = cls.model_json_schema(by_alias=False)["properties"][name]
         schema = schema | schema.get("anyOf", [{}])[0]
         if "enum" in schema:
-            return f"choose one of {', '.join(schema['enum'])}"
+            return f"one of {', '.join(schema['enum'])}"
         kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
         low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
         bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
-        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
-
-    @classmethod
-    def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
-        """The sources of the values, the first one first."""
-        values = {name: value for name, (value, _) in cls.given().items()}
-        return sources["init_settings"], InitSettingsSource(cls, values)
+        return f"{kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
 
 def _default_cache() -> Path:
-    home = os.path.expanduser(os.environ.get("XDG_CACHE_HOME", "").strip() or "~/.cache")
+    home = os.path.expanduser(_variable("XDG_CACHE_HOME") or "~/.cache")
     if home.startswith("~"):
         raise SettingError(
             "No home directory for the cache of judge replies: set LMMS_RPTS_CACHE to a folder, or "
@@ -172,20 +183,30 @@ def _price(text: str) -> Price:
 
 
 def _base_url(text: str) -> str:
-    url = text.strip()
-    if url and not url.startswith(("http://", "https://")):
+    if text and not text.startswith(("http://", "https://")):
         raise ValueError("use a URL that begins with http:// or https://")
-    if re.search(r"[,\s]", url):
+    if re.search(r"[,\s]", text):
         raise ValueError("use one URL; a gateway distributes calls to several servers")
-    if re.search("^[^/]*//[^/]*@|[?#]", url):
+    if re.search("^[^/]*//[^/]*@|[?#]", text):
         raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
     # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    return url.rstrip("/").removesuffix("/chat/completions")
+    return text.rstrip("/").removesuffix("/chat/completions")
 
 
 def _openai_headers() -> Mapping[str, str]:
     names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-    return {names[name]: value for name, value in os.environ.items() if name in names and value}
+    return {header: _variable(name) for name, header in names.items() if _variable(name)}
+
+
+def _json_object(value: Any) -> Any:
+    """An object of the file, or the JSON text of a variable."""
+    try:
+        found = json.loads(value) if isinstance(value, str) else value
+    except (ValueError, RecursionError):
+        found = value
+    if not isinstance(found, dict):
+        raise ValueError('use a JSON object, such as {"top_k": 20}')
+    return found
 
 
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
@@ -196,49 +217,46 @@ _Price = Annotated[
     BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
     AfterValidator(lambda text: text if text and _price(text) else None),
 ]
-_Url = Annotated[str, BeforeValidator(_base_url)]
+_Json = Annotated[dict[str, Any], BeforeValidator(_json_object)] | None
 
 
 class Settings(Table):
     """The settings of this package; None if one without a default is not set."""
 
-    judge: str | None = setting(None, "judge of the reasoning", True)
-    concurrency: int = setting(32, "concurrent judge calls, shared by all processes", True, ge=1)
-    timeout: float = setting(120.0, "time limit of a call in seconds", True, ge=1.0, le=86400.0)
-    cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`", True)
+    judge: str | None = setting(None, "judge of the reasoning")
+    concurrency: int = setting(
+        32, "concurrent judge calls, shared by all processes; batch size of an `hf:` judge", ge=1
+    )
+    timeout: float = setting(120.0, "time limit of a call in seconds", ge=1.0, le=86400.0)
+    cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`")
     temperature: float = setting(0.0, "temperature of the judge", ge=0.0, le=2.0)
-    structured: bool = setting(True, "request scores as JSON, with a schema; `false`: as text")
+    judge_reason: bool = setting(True, "a reason with each score; `false`: the score alone")
+    extra_body: _Json = setting(None, "fields added to each request; in the file, in `[judge]`")
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
-    price: _Price = setting(None, "INPUT/OUTPUT price per million tokens", True)
-    max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", True, ge=1)
-    max_judge_cost: float | None = setting(None, "budget of a run, in money", True, ge=0.0, le=1e9)
-    batch_size: int = setting(32, "batch size of an `hf:` judge", ge=1)
-    evidence: Literal["facts", "image", "both"] | None = setting(
-        None, "evidence for claims about images", True
-    )
+    price: _Price = setting(None, "INPUT/OUTPUT price per million tokens")
+    max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", ge=1)
+    max_judge_cost: float | None = setting(None, "budget of a run, in money", ge=0.0, le=1e9)
+    evidence: Evidence | None = setting(None, "evidence for claims about images")
     image_size: int = setting(1536, "longer side of images for judges, in pixels", ge=64, le=8192)
-    correct: str | None = setting(None, "metric by which an answer to another task is correct")
     transform: TransformMode | None = setting(None, "how steps are parsed")
-    source: Source = setting("answer", "scored reasoning: visible answer or thinking", True)
-    validity: Place | None = setting(None, "result file of `lmms-rpts validate`", True)
-    relations: Place | None = setting(
-        None, "labels of relations: a table, or a folder of tables", True
-    )
+    source: Source = setting("answer", "scored reasoning: visible answer or thinking")
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
-    # Options of lmms-rpts score
-    grades: Place | None = environment(None, "")
-    requests: Place | None = environment(None, "")
-    openai_url: _Url = environment("", "OPENAI_API_URL OPENAI_BASE_URL", repr=False)
-    openai_key: str | None = environment(None, "OPENAI_API_KEY", repr=False)
-    openai_headers: Mapping[str, str] = environment(_openai_headers, "", repr=False)
-    rank: int = environment(0, "RANK", ge=0)
-    local_rank: int = environment(0, "LOCAL_RANK", ge=0)
-    processes: int = environment(1, "WORLD_SIZE", ge=1)
+    threshold: float = setting(0.5, "lowest RPTS that counts as good reasoning", ge=0.0, le=1.0)
+    validity: Place | None = setting(None, "result file of `lmms-rpts validate`")
+    relations: Place | None = setting(None, "labels of relations: a table, or a folder of tables")
+    openai_url: Annotated[str, BeforeValidator(_base_url)] = _environment("", *_URLS, repr=False)
+    openai_headers: Mapping[str, str] = Field(
+        default_factory=_openai_headers, exclude=True, repr=False
+    )
+    openai_key: str | None = _environment(None, _KEY, repr=False)
+    rank: int = _environment(0, "RANK", ge=0)
+    local_rank: int = _environment(0, "LOCAL_RANK", ge=0)
+    processes: int = _environment(1, "WORLD_SIZE", ge=1)
 
     @check("max_judge_cost")
     @classmethod
-    def _consistent(cls, value: float | None, info: ValidationInfo) -> float | None:
+    def _needs_price(cls, value: float | None, info: Info) -> float | None:
         if value is not None and not info.data.get("price"):
             raise ValueError(
                 "needs the price of tokens: set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, "
@@ -261,52 +279,43 @@ def load_settings(**options: object) -> Settings:
         "max_judge_tokens": tokens and max(1, tokens // processes),
         "max_judge_cost": cost and cost / processes,
     }
-    return whole.model_copy(update=share)
+    return whole if processes == 1 else whole.model_copy(update=share)
 
 
 def config_file() -> Path | None:
     """The file of settings; None if there is none."""
-    named = os.environ.get(CONFIG, "").strip()
+    named = _variable(CONFIG)
     path = Path(os.path.expanduser(named or FILE)).absolute()
     if named and (path.is_dir() or not path.exists()):
         raise SettingError(f"{CONFIG}={named!r}: there is no such file")
     return path if path.exists() else None
 
 
+def set_variables(**variables: str) -> None:
+    """Set variables for the rest of this process, and for those that it starts."""
+    os.environ |= variables
+
+
+def clear_variables(*prefixes: str) -> None:
+    """Remove variables that begin so, for the rest of this process and for those that it starts."""
+    for name in [name for name in os.environ if name.startswith(prefixes)]:
+        del os.environ[name]
+
+
 def refuse_unknown(tables: Iterable[str]) -> None:
-    """Refuse misspelt settings, and tables of the file that are none of these."""
-    _refuse_misspelt(Settings)
-    for name, value in _file().items():
-        if isinstance(value, dict) and name not in (*tables, *Settings.settings()):
-            raise _unknown(f"{name} in {config_file()}", name, {each: each for each in tables})
+    """Refuse misspelt settings, and tables of the file that no benchmark has."""
+    _check_variables(Settings)
+    _content(Settings)
+    found = [name for name, value in _read_file().items() if isinstance(value, dict)]
+    _check_names(found, [*tables, "judge", "extra_body"], place=f" in {config_file()}")
 
 
 def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
-    """A command for a shell, with the variables that hold settings, and the file; no keys."""
-    given = ((table, each) for table in tables for each in table.given().values())
-    found = {name: text for table, (text, name) in given if name in table.variables()}
-    found |= {name: text for name in [CONFIG] if (text := os.environ.get(name, ""))}
+    """A command for a new shell, with the variables that hold settings and addresses; no keys."""
+    names = [CONFIG, *(name for table in tables for name in table.variables()), *_URLS]
     # Of 'NAME=a b', a shell would run a command with this name.
-    return " ".join([*(f"{name}={shlex.quote(found[name])}" for name in found), shlex.join(words)])
-
-
-@contextmanager
-def options_given(config: Path | None = None, /, **options: object) -> Iterator[None]:
-    """Context with a file and options of a command, also for processes started there.
-
-    Args:
-        config: the file.
-        options: of the command; None: not set.
-    """
-    given = {name: str(value) for name, value in options.items() if value not in (None, "")}
-    variables = {_OPTIONS: json.dumps(_options() | given)}
-    variables |= {CONFIG: str(config.absolute())} if config else {}
-    before = {name: os.environ.get(name, "") for name in variables}
-    os.environ |= variables
-    try:
-        yield
-    finally:
-        os.environ |= before
+    given = [f"{name}={shlex.quote(_variable(name))}" for name in names if _variable(name)]
+    return mask_key(" ".join([*given, shlex.join(words)]), _variable(_KEY))
 
 
 def environment_without(*prefixes: str) -> dict[str, str]:
@@ -321,78 +330,67 @@ def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | Non
     raise SettingError(f"{name}={text!r}: choose one of {', '.join(choices)}")
 
 
-def _prefix(table: type[Table]) -> str:
-    return f"{table.TABLE or 'lmms_rpts'}_".upper()
+def _variable(name: str) -> str:
+    return os.environ.get(name, "").strip()
 
 
-@lru_cache
-def _schema(table: type[Table]) -> dict[str, Any]:
-    return dict(table.model_json_schema()["properties"])
-
-
-def _options() -> dict[str, Any]:
-    return dict(json.loads(os.environ.get(_OPTIONS) or "{}"))
-
-
-def _file() -> dict[str, Any]:
+def _read_file() -> dict[str, Any]:
+    """The content of the file; a table [judge] is the settings ``judge`` and ``extra_body``."""
+    file = config_file()
     try:
-        return dict(TomlConfigSettingsSource(Table, config_file()).toml_data)
+        content = dict(TomlSource(Table, file).toml_data)
     except (OSError, ValueError) as error:  # no TOML, or not in UTF-8
-        raise SettingError(f"Cannot read {config_file()}: {error}") from None
+        raise SettingError(f"Cannot read {file}: {error}") from None
+    if isinstance(judge := content.get("judge"), dict):
+        _check_names(judge, ["name", "extra_body"], place=f" in [judge] of {file}")
+        content |= {"judge": None} | {name.replace("name", "judge"): judge[name] for name in judge}
+    return content
 
 
 def _content(table: type[Table]) -> dict[str, Any]:
-    """The settings of this table in the file."""
-    found, names = _file(), table.settings()
+    """The settings of this table in the file; relative paths are relative to the file."""
+    content, names, file = _read_file(), table.settings(), config_file()
     if table.TABLE:
-        inner = found.get(table.TABLE)
-        return inner if isinstance(inner, dict) else {}
-    return {name: v for name, v in found.items() if name in names or not isinstance(v, dict)}
+        content = content.get(table.TABLE, {})
+        content = content if isinstance(content, dict) else {}
+    else:  # other tables are those of benchmarks
+        content = {n: v for n, v in content.items() if n in names or not isinstance(v, dict)}
+    _check_names(content, names, place=f" in {file}")
+    for name, value in content.items():
+        is_path = "Path" in str(table.model_fields[name].annotation)
+        if file and is_path and isinstance(value, str) and value not in (OFF, ""):
+            content[name] = str(file.parent / os.path.expanduser(value))
+    return {name: value for name, value in content.items() if value not in (None, "")}
 
 
-def _beside(table: type[Table], name: str, value: Any) -> Any:
-    """A value in the file; relative paths are relative to the file."""
-    if not isinstance(value, str) or value == OFF or "'path'" not in str(_schema(table)[name]):
-        return value
-    return str(Path(str(config_file())).parent / os.path.expanduser(value))
+def _check_variables(table: type[Table]) -> None:
+    """Refuse misspelt variables with the prefix of this table."""
+    prefix = table.prefix()
+    known = [name.removeprefix(prefix) for name in table.variables()]
+    names = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
+    ends = [name.removeprefix(prefix) for name in names]
+    if table.TABLE:  # other programs may have variables that begin with the name of a benchmark
+        ends = [name for name in ends if get_close_matches(name, known, 1, 0.85)]
+    _check_names(ends, known if table.TABLE else ["CONFIG", *known], prefix)
 
 
-def _as_set(table: type[Table], name: str) -> str:
-    """A setting as it was set, for messages; no secrets."""
-    value, where = table.given().get(name, ("", name))
-    if where == str(config_file()):
-        return f"{name}={value!r} in {where}"
-    return f"{where}={value!r}" if table.model_fields[name].repr else where
-
-
-def _refuse_misspelt(table: type[Table]) -> None:
-    """Refuse misspelt variables and settings of the file, which would otherwise be ignored."""
-    prefix, own, names = _prefix(table), table.variables(), table.settings()
-    where = f"[{table.TABLE}] of {FILE}" if table.TABLE else FILE
-    # Others may have variables that begin with the name of a benchmark.
-    start, likeness = (0, 0.85) if table.TABLE else (len(prefix), 0.6)
-    known = {name[start:]: name for name in (own if table.TABLE else [CONFIG, *own])}
+def _check_names(
+    names: Iterable[str], known: Collection[str], prefix: str = "", place: str = ""
+) -> None:
+    """Refuse the first of the names that is not known, with the nearest that is."""
     for name in names:
-        known.setdefault((prefix + name.upper())[start:], f"{name} in {where}")
-    for name in environment_without():
-        if name.startswith(prefix) and name not in (*own, *_OTHERS):
-            end = name[start:]
-            if end in known:
-                raise SettingError(f"{name} is not a variable: set {known[end]}")
-            if not table.TABLE or get_close_matches(end, known, 1, likeness):
-                raise _unknown(name, end, known)
-    for name in _content(table):
-        if name not in names:
-            raise _unknown(f"{name} in {config_file()}", name, {each: each for each in names})
-
-
-def _unknown(said: str, name: str, known: Mapping[str, str]) -> SettingError:
-    """The error for a name; ``known`` has the names, and how messages call them."""
-    if _SECRET.search(name):
-        return SettingError(
-            f"{said}: keys and addresses of servers are never settings of a file, which results "
-            "files hold. Set OPENAI_API_KEY or OPENAI_BASE_URL as a variable"
+        if name in known:
+            continue
+        said = f"{prefix}{name}{place}"
+        if _OF_SERVERS.search(name):
+            raise SettingError(
+                f"{said}: keys and addresses of servers are never settings of a file, which "
+                f"results files hold. Set {_KEY} or {_URLS[1]} as a variable"
+            )
+        near = get_close_matches(name, known, 1)
+        hint = (
+            f"Did you mean {prefix}{near[0]}?"
+            if near
+            else f"Known: {', '.join(prefix + each for each in known)}"
         )
-    near = get_close_matches(name, known, 1)
-    hint = f"Did you mean {known[near[0]]}?" if near else f"Known: {', '.join(known.values())}"
-    return SettingError(f"Unknown setting {said}. {hint}")
+        raise SettingError(f"Unknown setting {said}. {hint}")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
+import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
@@ -16,10 +16,8 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
-from lmms_rpts.base.settings import CONFIG, environment_without
-from lmms_rpts.commands.evaluation import EvaluationError, find_written, read_log, replay_command
+from lmms_rpts.base.escaping import visible
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.benchmark import settings_tables
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
@@ -39,6 +37,8 @@ _ROWS = (
 # The demo uses its own settings, not those of the shell.
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
+_LINES = 15
+_LINES = 15
 # lmms-eval dates its files in the time of Singapore, and the demo's folder has a date as well. Only
 # UTC is sure to have a name that lmms-eval knows.
 _DATES = ("--timezone", "UTC")
@@ -78,29 +78,23 @@ def run_demo(output: Path) -> None:
 
 
 def _evaluate(model: str, folder: Path) -> None:
-    variables = [name for table in settings_tables() for name in table.variables()]
-    environment = environment_without(*_CLEARED, *variables) | {
-        CONFIG: os.devnull,
-        "LMMS_RPTS_JUDGE": "lexical",
-        "HF_HUB_OFFLINE": "1",
-    }
-    log = folder.with_suffix(".log")
+    """Run lmms-eval on the responses of a model."""
+    samples, log = HERE / "responses" / f"{model}.jsonl", folder.with_suffix(".log")
+    if "," in f"{samples}{folder}":
+        raise DemoError(f"lmms-eval can't take a path with a comma: {samples}, {folder}")
+    command = [sys.executable, "-m", "lmms_eval", "--model", "replay", "--tasks", TASK, *_DATES]
+    command += ["--model_args", f"samples={samples}", "--log_samples", "--output_path", str(folder)]
     try:
-        command = replay_command(HERE / "responses" / f"{model}.jsonl", TASK, folder, more=_DATES)
         with log.open("w", encoding="utf-8") as out:
-            done = subprocess.run(  # noqa: S603 - our own command, no shell
-                command,
-                env=environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                timeout=_TIME_LIMIT,
-                check=False,
+            subprocess.run(  # noqa: S603 - our own command, no shell
+                command, stdout=out, stderr=subprocess.STDOUT, timeout=_TIME_LIMIT, check=False
             )
-        find_written(folder, done.returncode, read_log(log))
-    except EvaluationError as error:
-        raise DemoError(f"{model}: {error}") from None
     except subprocess.TimeoutExpired:
         raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None
+    # lmms-eval exits with 0 even if the evaluation failed, so its files are checked.
+    if not any(folder.rglob("*_results.json")):
+        said = log.read_text(encoding="utf-8", errors="replace").splitlines()[-_LINES:]
+        raise DemoError(f"{model}: lmms-eval failed; its output:\n" + "\n".join(map(visible, said)))
 
 
 def _read(folder: Path) -> dict[str, Run]:

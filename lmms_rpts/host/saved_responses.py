@@ -28,7 +28,7 @@ from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.host.correctness import Criterion, choose, is_right, survey
 from lmms_rpts.host.documents import SUFFIX, host_document, target_text
 from lmms_rpts.host.task_files import read_simply
-from lmms_rpts.runs.samples import TARGET, Grades, load_task_grades
+from lmms_rpts.runs.samples import TARGET, Grades
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import image_fault, visuals_of
@@ -98,7 +98,7 @@ class SavedTransform(TransformFilter):
             raise DataError(f"The task {name!r} cannot be judged: {fault}.")
 
     def _choose(self, task: Any) -> None:
-        wanted = load_settings().correct
+        wanted = None
         self._aggregations = dict(task._aggregation_list)
         values = [each for each, *_ in self._grades.values() if each]
         parts = [survey(values, self._aggregations, wanted)]
@@ -182,8 +182,7 @@ class _Documents(list[Document]):
 
 def _grades() -> dict[str, Grades]:
     """The grades of the responses that are scored in this process, by task."""
-    path = load_settings().grades
-    return load_task_grades(path) if path else {}
+    return {}
 
 
 def _first_visuals(task: Any) -> list[Any]:
@@ -211,7 +210,7 @@ def saved_entries(manager: Any, index: Mapping[str, Any]) -> dict[str, Any]:
         base = name.removesuffix(SUFFIX)
         if fault := _fault(manager, index, base):
             raise DataError(f"Responses to {base!r} cannot be scored: {fault}")
-        place = Path(load_settings().grades or "").with_name(f"{name}.yaml")
+        place = Path().with_name(f"{name}.yaml")
         written = _YAML.format(
             base=yaml.safe_dump(str(index[base]["yaml_path"])).removesuffix("\n...\n"),
             name=name,

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import threading
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from math import ceil
 from typing import Any
 
 from lmms_rpts.base.settings import Price
-from lmms_rpts.judging.types import Reply, Request, Usage
+from lmms_rpts.judging.types import NotAskedError, Reply, Request, Usage
 
 # Expected output tokens of a judge before its first reply.
 EXPECTED_OUTPUT = 80
@@ -26,18 +29,6 @@ class BudgetError(Exception):
     """The next call might exceed the budget of the run."""
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
-    """A call in progress; ``tokens`` and ``cost`` are the guess, corrected by earlier calls."""
-
-    judge: str
-    kind: str
-    price: Price | None
-    guess: Usage
-    tokens: float
-    cost: float
-
-
 @dataclass(slots=True)
 class Budget:
     """Calls, tokens and cost of one run; thread-safe.
@@ -48,109 +39,100 @@ class Budget:
 
     Attributes:
         max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
+        share: owner of the budget, for messages.
         task: the task for which calls are made.
-        used: tokens of all calls.
+        used, cost: tokens of all calls, and their cost with a known price.
         log: task, judge and tokens (input, output, thinking) of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
-        cost: cost of all calls with a known price.
+        found: number of replies found in the cache.
         guessed: whether some tokens were estimated, because a server does not report them.
         exhausted: why no further call is made.
-        share: owner of the budget, for messages.
-        found: number of replies found in the cache.
-        slow: whether the user was told that the judge is slow.
         stopped: why judging ended before its end.
+        slow: whether the user was told that the judge is slow.
     """
 
     max_tokens: int | None = None
     max_cost: float | None = None
+    share: str = ""
     task: str | None = None
-    log: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
-    calls: int = 0
     used: Usage = field(default_factory=Usage)
     cost: float = 0.0
+    log: list[tuple[str | None, str, int, int, int]] = field(default_factory=list)
+    calls: int = 0
+    found: int = 0
     guessed: bool = False
     exhausted: str | None = None
-    _tokens_under_way: float = 0.0
-    _cost_under_way: float = 0.0
-    share: str = ""
-    found: int = 0
-    slow: bool = False
     stopped: str | None = None
+    slow: bool = False
+    _under_way: Counter[str] = field(default_factory=Counter)  # expected tokens and cost
     _learnt: dict[tuple[str, str], tuple[Usage, Usage]] = field(default_factory=dict)
     """Guessed and actual usage of the calls of each kind to each judge."""
     _lock: threading.Lock = field(default_factory=threading.Lock)
 
-    def begin(self, judge: str, price: Price | None, request: Request) -> Call:
-        """Book a call that is about to be made; a BudgetError if it might exceed the budget."""
-        guess = Usage(guess_input_tokens(request), EXPECTED_OUTPUT)
+    @contextmanager
+    def call(self, judge: str, price: Price | None, request: Request) -> Iterator[list[Reply]]:
+        """Book one call; its reply is added to the list. A BudgetError if it may exceed the budget.
+
+        A request that was only written into a file stays expected.
+        """
+        guess, kind = Usage(guess_input_tokens(request), EXPECTED_OUTPUT), (judge, request.kind)
         with self._lock:
-            guessed, taken = self._learnt.get((judge, request.kind), (guess, guess))
+            guessed, taken = self._learnt.get(kind, (guess, guess))
             longer = taken.tokens / guessed.tokens
             dearer = cost_of(taken, price) / (cost_of(guessed, price) or 1.0)
-            cost = cost_of(guess, price) * dearer
-            call = Call(judge, request.kind, price, guess, guess.tokens * longer, cost)
-            self.exhausted = self.exhausted or self._excess(call)
+            expected = {"tokens": guess.tokens * longer, "cost": cost_of(guess, price) * dearer}
+            self.exhausted = self.exhausted or self._excess(expected)
             if self.exhausted:
                 raise BudgetError(self.exhausted)
-            self._tokens_under_way += call.tokens
-            self._cost_under_way += call.cost
-        return call
-
-    def end(self, call: Call, usage: Usage | None, guessed: bool = False) -> None:
-        """Book the usage of a call; None if there was no reply."""
+            self._under_way.update(expected)
+        replies: list[Reply] = []
+        try:
+            yield replies
+        except NotAskedError:
+            raise
+        except BaseException:
+            self._end(expected)
+            raise
+        usage = replies[0].usage or Usage(guess.input_tokens, guess_tokens(replies[0].text))
         with self._lock:
-            self.calls += 1
-            self._tokens_under_way -= call.tokens
-            self._cost_under_way -= call.cost
-            if usage is not None:
-                self.used += usage
-                self.cost += cost_of(usage, call.price)
-                self.guessed |= guessed
-                kind = (call.judge, call.kind)
-                guess, taken = self._learnt.get(kind, (Usage(), Usage()))
-                self._learnt[kind] = guess + call.guess, taken + usage
-                self.log.append((self.task, call.judge, *astuple(usage)))
+            guessed, taken = self._learnt.get(kind, (Usage(), Usage()))
+            self._learnt[kind] = guessed + guess, taken + usage
+            self.used += usage
+            self.cost += cost_of(usage, price)
+            self.guessed |= replies[0].usage is None
+            self.log.append((self.task, judge, *astuple(usage)))
+        self._end(expected)
 
     def usage(self) -> dict[str, Any]:
         """The usage so far; ``stopped``: why judging ended before its end."""
-        return {
-            "calls": self.calls,
-            "input_tokens": self.used.input_tokens,
-            "output_tokens": self.used.output_tokens,
-            "cost": self.cost,
-            "found": self.found,
-            "guessed": self.guessed,
-            "stopped": self.stopped,
-        }
+        names = ("calls", "cost", "found", "guessed", "stopped")
+        tokens = {"input_tokens": self.used.input_tokens, "output_tokens": self.used.output_tokens}
+        return tokens | {name: getattr(self, name) for name in names}
 
     def is_new(self, judge: str, kind: str) -> bool:
         """Whether there is a budget and the usage of such a call is still unknown."""
         bounded = self.max_tokens is not None or self.max_cost is not None
         return bounded and (judge, kind) not in self._learnt
 
-    def _excess(self, call: Call) -> str | None:
-        under_way = self._tokens_under_way
-        if self.max_tokens is not None and (
-            self.used.tokens + under_way + call.tokens > self.max_tokens
-        ):
+    def _end(self, expected: dict[str, float]) -> None:
+        with self._lock:
+            self.calls += 1
+            self._under_way.subtract(expected)
+
+    def _excess(self, expected: dict[str, float]) -> str | None:
+        tokens, cost = (self._under_way[name] for name in ("tokens", "cost"))
+        most, limit = self.max_tokens, self.max_cost
+        if most is not None and self.used.tokens + tokens + expected["tokens"] > most:
             return (
-                f"the budget of {self.max_tokens:,} judge tokens{self.share} leaves no room for "
-                f"another call ({self.used.tokens:,} used, {under_way:,.0f} expected for calls "
-                "in progress)"
+                f"the budget of {most:,} judge tokens{self.share} leaves no room for another call "
+                f"({self.used.tokens:,} used, {tokens:,.0f} expected for calls in progress)"
             )
-        cost = self.cost + self._cost_under_way
-        if self.max_cost is not None and cost + call.cost > self.max_cost:
+        if limit is not None and self.cost + cost + expected["cost"] > limit:
             return (
-                f"the judge budget of {self.max_cost:g}{self.share} leaves no room for another "
-                f"call ({self.cost:.4g} spent, {self._cost_under_way:.4g} expected for calls in "
-                "progress)"
+                f"the judge budget of {limit:g}{self.share} leaves no room for another call "
+                f"({self.cost:.4g} spent, {cost:.4g} expected for calls in progress)"
             )
         return None
-
-
-def guess_usage(request: Request, reply: Reply) -> Usage:
-    """Estimated usage of a call, for servers that do not report it."""
-    return Usage(guess_input_tokens(request), guess_tokens(reply.text))
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:

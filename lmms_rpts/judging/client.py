@@ -26,7 +26,7 @@ from tqdm import tqdm
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.base.terminal import bar_stream
-from lmms_rpts.judging.budget import Budget, BudgetError, guess_usage
+from lmms_rpts.judging.budget import Budget, BudgetError
 from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
@@ -42,19 +42,20 @@ from lmms_rpts.judging.types import (
     Reply,
     Request,
     TransientError,
+    Usage,
     Verdict,
 )
 
 T = TypeVar("T")
 
 # Maximum number of calls for one request that fail in this way while others are answered.
-MOST_CALLS = {"throttled": 20, "timed out": 3, "": 5}
+MOST_CALLS = {"throttled": 20, "timed out": 3, "": 5, "unreachable": 5}
 # Number of throttled calls of one request that do not lengthen its pauses while other requests
 # are answered: with 30% random refusals, pauses of 16 s doubled the time of a run.
 BY_CHANCE = 4
 # Number of retries of a request whose reply cannot be parsed.
 ASKED_AGAIN = 2
-# Seconds between the calls of one request, and while no call is answered.
+# Seconds between the calls of one request, and of all requests while none is answered.
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_HOLD = 0.5, 30.0, 5.0
 # Seconds without any answer after which judging ends, and the maximum Retry-After.
 PATIENCE = 300.0
@@ -73,14 +74,6 @@ _unit: ContextVar[int] = ContextVar("unit", default=0)
 
 class Client:
     """Asks one judge, in one event loop, as an asynchronous context manager.
-
-    Args:
-        name: name of the judge, in the cache and in messages.
-        judge: what answers.
-        backend: its kind.
-        settings: concurrency, cache, price and others.
-        budget: where calls are booked; None: a new one with the limits of the settings.
-        sees: whether it has vision.
 
     Attributes:
         stopped: why judging ended before its end; None: it did not.
@@ -104,33 +97,27 @@ class Client:
         self._scores: Counter[float] = Counter()  # of different steps
         if not self._kept:
             return
-        self._reasoned = getattr(settings, "judge_reason", True)
         self._identity = {"judge": name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
-        self._time_limit: float = getattr(judge, "time_limit", math.inf)
+        self._time_limit: float = getattr(judge, "time_limit", PATIENCE / 2.5)
         self._limit = Limit(settings.concurrency, self._time_limit)
-        self._patience = (
-            max(PATIENCE, 2.5 * self._time_limit) if self._time_limit < math.inf else PATIENCE
-        )
+        self._patience = max(PATIENCE, 2.5 * self._time_limit)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
         # Failures before the first success, without and with images; None after it.
         self._failures: dict[bool, int | None] = {False: 0, True: 0}
-        self._in_vain, self._held_until = 0, -1.0
-        self._last_answer: float | None = None
-        self._answers = 0
-        self._waiting = False
+        self._in_vain, self._answers, self._warned = 0, 0, False
+        self._held_until, self._last_answer = -1.0, math.nan
 
     async def __aenter__(self) -> Client:
         return self
 
     async def __aexit__(self, *raised: object) -> None:
-        aclose = getattr(self.judge, "aclose", None)
         if self._kept:
             self._cache.close()
-        if aclose is not None:
+        if aclose := getattr(self.judge, "aclose", None):
             # A connection that does not close must not cost any replies.
             with contextlib.suppress(Exception):
                 await asyncio.wait_for(aclose(), 10.0)
@@ -145,21 +132,24 @@ class Client:
     async def ask(self, request: Request) -> Verdict:
         """The verdict on a request; equal requests share one call."""
         if not self._kept:
-            return self._note(request, await self._answer_at_once(request))
+            try:
+                reply = await self.judge.ask(request)
+            except RefusedError as error:
+                return self._told(request, None, None, str(error))
+            return self._told(request, reply, *read_reply(request, reply))
         if request.images and not self.sees:
-            return _failed(request, f"{self.name} does not support images")
-        if not self._reasoned and request_kinds()[request.kind].has_verdict:
+            return self._told(request, None, None, f"{self.name} does not support images")
+        if not self._settings.judge_reason and request_kinds()[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
             key = await self._key(request)
         except ImageError as error:
-            return _failed(request, str(error))
-        task = self._under_way.get(key)
-        if task is not None:
-            return (await task).model_copy(update={"cached": True})
+            return self._told(request, None, None, str(error))
+        if key in self._under_way:
+            return (await self._under_way[key]).model_copy(update={"cached": True})
         task = self._under_way[key] = asyncio.ensure_future(self._verdict(request, key))
         try:
-            return self._note(request, await task)
+            return await task
         finally:
             del self._under_way[key]
 
@@ -184,7 +174,11 @@ class Client:
         async def run(number: int, coroutine: Coroutine[Any, Any, T]) -> T:
             _unit.set(number)
             result = await coroutine
-            self._show(bar)
+            cost = {"cost": self.budget.cost} if self.budget.cost else {}
+            with contextlib.suppress(OSError, ValueError):  # the stream may be closed
+                outcomes = {**self._outcomes, **cost}.items()
+                bar.set_postfix({name: f"{n:,.3g}" for name, n in outcomes}, refresh=False)
+                bar.update()
             return result
 
         try:
@@ -205,30 +199,8 @@ class Client:
             await asyncio.gather(*(task for task, _ in window), return_exceptions=True)
             for _, coroutine in window:
                 coroutine.close()  # it may not have begun
-            self._show(bar, 0)
             with contextlib.suppress(OSError, ValueError):
                 bar.close()
-
-    def _show(self, bar: Any, ended: int = 1) -> None:
-        outcomes = {**self._outcomes, **({"cost": self.budget.cost} if self.budget.cost else {})}
-        with contextlib.suppress(OSError, ValueError):  # the stream may be closed
-            bar.set_postfix({name: f"{n:,.3g}" for name, n in outcomes.items()}, refresh=False)
-            bar.update(ended)
-
-    async def _answer_at_once(self, request: Request) -> Verdict:
-        """The verdict of a judge whose replies cost nothing."""
-        try:
-            reply = await self.judge.ask(request)
-        except RefusedError as error:
-            return _failed(request, str(error))
-        value, fault = read_reply(request, reply)
-        return Verdict(
-            kind=request.kind,
-            prompt_version=request.prompt_version,
-            value=value,
-            reply=reply.text,
-            error=fault,
-        )
 
     async def _key(self, request: Request) -> str:
         if not request.images:
@@ -237,61 +209,65 @@ class Client:
         async with self._decoding:
             return await asyncio.to_thread(request.key, self._identity)
 
-    def _note(self, request: Request, verdict: Verdict) -> Verdict:
-        """Count the outcome of a request that was not shared."""
-        outcome = "failed" if verdict.error else "cached" if verdict.cached else "asked"
-        self._outcomes[outcome] += 1
-        if request.kind in SCORED and verdict.score is not None:
-            self._scores[verdict.score] += 1
-        return verdict
+    def _told(
+        self,
+        request: Request,
+        reply: Reply | None,
+        value: float | str | None,
+        error: str | None,
+        used: Usage | None = None,
+        cached: bool = False,
+    ) -> Verdict:
+        self._outcomes["failed" if error else "cached" if cached else "asked"] += 1
+        if request.kind in SCORED and isinstance(value, float):
+            self._scores[value] += 1
+        return Verdict(
+            kind=request.kind,
+            prompt_version=request.prompt_version,
+            value=value,
+            reply=reply and reply.text,
+            error=error,
+            tokens=used and (used.input_tokens, used.output_tokens),
+            cached=cached,
+        )
 
     async def _verdict(self, request: Request, key: str) -> Verdict:
         """The judge's verdict; asked in other forms while it cannot be parsed."""
-        reply, value, fault, used, calls = None, None, None, None, 0
-        asked = request
+        asked, reply, value, error = request, None, None, None
+        used: Usage | None = None
+        calls = 0
         for attempt in range(1 + ASKED_AGAIN):
-            if attempt and reply is not None:
+            if reply is not None:
                 asked = asked.asked_again(reply)
                 key = await self._key(asked)
-            known = self._cache.find(key)
             try:
+                known = self._cache.find(key)
                 reply = known or await self._reply(asked, key)
             except NotAskedError as failure:
-                self.stopped = fault = str(failure)
+                self.stopped = error = str(failure)
                 break
             except RefusedError as failure:
-                fault = str(failure)
-                self._count(request, f"the first {IN_VAIN} requests were refused: {fault}")
+                error = str(failure)
+                self._count(request, f"the first {IN_VAIN} requests were refused: {error}")
                 break
             calls += known is None
             if reply.usage is not None:
-                used = reply.usage if used is None else used + reply.usage
-            value, fault = read_reply(asked, reply)
+                used = reply.usage + (used or Usage())
+            value, error = read_reply(asked, reply)
             if value is not None:
                 self._failures[bool(request.images)] = None
                 break
-        else:
-            if request_kinds()[request.kind].has_verdict and reply is not None:
-                # A judge that cannot rewrite may still score.
+            # A judge that cannot rewrite may still score.
+            if attempt == ASKED_AGAIN and request_kinds()[request.kind].has_verdict:
                 self._count(
                     request,
                     f"{self.name}: no reply to the first {IN_VAIN} requests could be read, for "
                     f"example {shorten(reply.text or reply.note, 200)!r}; use a larger model as "
                     "the judge, or find the cause with 'lmms-rpts doctor'",
                 )
-        if reply is not None and not calls:
-            self.budget.found += 1
-            if not reply.complete and fault:
-                fault += " (a cached reply: to ask again, set LMMS_RPTS_CACHE to another folder)"
-        return Verdict(
-            kind=request.kind,
-            prompt_version=request.prompt_version,
-            value=value,
-            reply=None if reply is None else reply.text,
-            error=fault,
-            tokens=None if used is None else (used.input_tokens, used.output_tokens),
-            cached=reply is not None and not calls,
-        )
+        cached = reply is not None and not calls
+        self.budget.found += cached
+        return self._told(request, reply, value, error, used, cached)
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries; a RefusedError if it gives none."""
@@ -316,16 +292,16 @@ class Client:
                 await asyncio.sleep(self._held_until - now())
             if self._ended.is_set():
                 raise RefusedError(self.stopped)
-            if self._last_answer is None:
-                self._last_answer = begun
-            booked = self.budget.begin(self.name, self._settings.unit_price, request)
-            reply = None
+            if math.isnan(self._last_answer):
+                self._last_answer = now()
             patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries["timed out"]))
+            price = self._settings.unit_price
             try:
-                reply = await self.judge.ask(replace(request, patience=patience))
-            except NotAskedError:
-                booked = None  # its usage stays expected: a budget bounds what is asked in a batch
-                raise
+                with self.budget.call(self.name, price, request) as replies:
+                    reply = await self.judge.ask(replace(request, patience=patience))
+                    # Characters that no file can hold are replaced: a later run reads the same.
+                    reply = replace(reply, text=storable(reply.text))
+                    replies.append(reply)
             except TransientError as failure:
                 self._in_vain += 1
                 if failure.kind == "timed out":
@@ -334,51 +310,40 @@ class Client:
                 elif failure.kind or failure.retry_after is not None or self._in_vain >= IN_VAIN:
                     self._limit.throttled(begun)
                 raise
-            finally:
-                if booked is not None:
-                    usage = reply and (reply.usage or guess_usage(request, reply))
-                    self.budget.end(booked, usage, bool(reply and not reply.usage))
-            # Characters that no file can hold are replaced, so that a later run reads the same.
-            reply = replace(reply, text=storable(reply.text))
             self._cache.store(key, self.name, request.kind, reply)
             self._limit.answered(begun)
-            self._last_answer, self._in_vain = now(), 0
             self._answers += 1
-            self._waiting = False
+            self._last_answer, self._in_vain, self._warned = now(), 0, False
         return reply
 
     def _after(self, failure: Exception, request: Request, tries: Counter[str]) -> float:
         """Seconds before the failed call is repeated; a RefusedError if it is not.
 
-        While others are answered, a call is repeated a few times. If no call at all is answered,
-        it is repeated until PATIENCE is over; then judging ends. Before the first answer, failures
-        that are no refusals to come later end it after IN_VAIN calls.
+        While others are answered, a call is repeated a few times. While none is answered, it is
+        repeated until PATIENCE is over; then judging ends. Before the first answer, failures other
+        than being told to come later end it after IN_VAIN calls.
         """
         if isinstance(failure, FatalJudgeError | BudgetError):
             raise RefusedError(self._stop(str(failure)))
         if not isinstance(failure, TransientError):
             raise RefusedError(f"{type(failure).__name__}: {failure}")
-        kind, wait = failure.kind, failure.retry_after or 0.0
-        later = kind in ("throttled", "starting") or failure.retry_after is not None
+        wait = failure.retry_after or 0.0
+        later = failure.kind in ("throttled", "starting") or failure.retry_after is not None
         if not later:
             self._count(request, f"the first {IN_VAIN} calls failed: {failure}")
         if self._ended.is_set():
             raise RefusedError(self.stopped)
-        kind = "throttled" if later else kind
+        kind = "throttled" if later else failure.kind
         tries[kind] += 1
-        silent = now() - (self._last_answer or 0.0)
-        if wait > PATIENCE and self._in_vain >= MOST_CALLS[""]:
-            raise RefusedError(
-                self._stop(
-                    f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again "
-                    "after that; replies are cached"
-                )
-            )
+        silent = now() - self._last_answer
         if silent > self._patience:
             raise RefusedError(self._stop(f"no answer for {silent:,.0f} s: {failure}"))
+        if wait > PATIENCE and self._in_vain >= MOST_CALLS[""]:
+            reason = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
+            raise RefusedError(self._stop(f"{reason} after that; replies are cached"))
         out = self._in_vain >= IN_VAIN or failure.kind == "starting"
         out = out or (kind == "unreachable" and self._answers > 0)
-        if not out and tries[kind] >= MOST_CALLS.get(kind, MOST_CALLS[""]):
+        if not out and tries[kind] >= MOST_CALLS[kind]:
             raise RefusedError(f"{failure} (after {tries.total()} calls)")
         attempt = tries.total()
         if later and self._in_vain < attempt:  # others were answered
@@ -387,7 +352,10 @@ class Client:
         pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
         if self._in_vain >= IN_VAIN:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
-            self._say_waiting(failure)
+            if not self._warned:
+                self._warned = True
+                said = "The judge {} answers no call ({}): waiting up to {:.0f} s"
+                logger.warning(said, self.name, failure, self._patience)
         return pause
 
     def _count(self, request: Request, reason: str) -> None:
@@ -397,9 +365,8 @@ class Client:
             return
         self._failures[bool(request.images)] = count + 1
         if count + 1 >= IN_VAIN:
-            if request.images:
-                reason += "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
-            self._stop(reason)
+            hint = "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
+            self._stop(reason + hint * bool(request.images))
 
     def _stop(self, reason: str) -> str:
         """End judging; returns the reason, which is the first one if there are several."""
@@ -409,25 +376,16 @@ class Client:
             self._limit.release()
         return str(self.stopped)
 
-    def _say_waiting(self, failure: Exception) -> None:
-        if not self._waiting:
-            self._waiting = True
-            logger.warning(
-                "The judge {} answers no call ({}). Waiting up to {:.0f} s.",
-                *(self.name, failure, self._patience),
-            )
-
     def _warn_of_slowness(self) -> None:
-        if self.budget.slow:
-            return
-        self.budget.slow = True
-        logger.warning(
-            "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a "
-            "time. It is repeated with more time, and fewer calls are made at a time. If this "
-            "goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server "
-            "processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-            *(self.name, self._time_limit, self._limit.active, self._settings.concurrency),
-        )
+        if not self.budget.slow:
+            self.budget.slow = True
+            logger.warning(
+                "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at "
+                "a time. It is repeated with more time, and fewer calls are made at a time. If "
+                "this goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the "
+                "server processes at a time, or raise LMMS_RPTS_TIMEOUT.",
+                *(self.name, self._time_limit, self._limit.active, self._settings.concurrency),
+            )
 
 
 def open_client(
@@ -457,7 +415,10 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
     try:
         asyncio.get_running_loop()
+        runs = True
     except RuntimeError:
+        runs = False
+    if not runs:  # outside of the handler, else it would be the context of other errors
         return asyncio.run(coroutine)
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 
@@ -474,10 +435,6 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
                 if task is not None and not future.done():
                     loop.call_soon_threadsafe(task.cancel)
             raise
-
-
-def _failed(request: Request, error: str) -> Verdict:
-    return Verdict(kind=request.kind, prompt_version=request.prompt_version, error=error)
 
 
 def _open_bar(shown: bool, **options: Any) -> Any:

@@ -5,7 +5,6 @@ The custom id of a request is the key of its reply in the cache, so nothing else
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
 from pathlib import Path
@@ -31,7 +30,9 @@ class RequestWriter:
 
     async def ask(self, request: Request) -> Reply:
         key = request.key({"judge": self._name, **self.identity})
-        body = await asyncio.to_thread(self._judge.body, request)
+        body = self._judge.body(request)
+        if request.images:
+            body = await self._judge.with_images(request, body)
         line = _LINE % (key.encode(), json.dumps(body).encode())
         if line[: len(START) + 64] not in self._written:
             self._written.add(line[: len(START) + 64])

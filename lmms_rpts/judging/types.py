@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import astuple, dataclass, field, replace
+from itertools import chain
 from operator import add
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
@@ -21,7 +22,7 @@ from lmms_rpts.judging.request_kinds import request_kinds
 if TYPE_CHECKING:
     from lmms_rpts.judging.prompts import Prompts
 
-# Maximum tokens of a reply that should hold only a score or a word.
+# Maximum tokens of a reply that should hold only a score.
 BRIEF = 64
 
 # The name for no judge: responses are saved and scored later.
@@ -43,13 +44,7 @@ Parser = Callable[[str], "float | str | None"]
 class TransientError(Exception):
     """Raised for a failure that may pass: the call should be retried.
 
-    Args:
-        reason: the failure.
-        retry_after: seconds that the server asks to wait; None if it does not say.
-        kind: ``unreachable``: there was no connection to a server; ``throttled``: the server
-            refused the call because there were too many; ``timed out``: the call exceeded our time
-            limit, and the server may still work on it; ``starting``: the server is loading its
-            model; empty: any other failure.
+    ``retry_after``: seconds that the server asks to wait; ``kind``: "" for any other failure.
     """
 
     def __init__(
@@ -80,17 +75,12 @@ class Request:
     """One question to a judge, made by ``Prompts.request``; rendered when it is first sent.
 
     Attributes:
-        kind: one of ``request_kinds()``.
-        language: ``en`` or ``zh``.
-        fields: the fields of the template.
-        prompts: the templates.
         parse: returns the value of a reply, None if there is none. None: the score for kinds that
             ask for one, else the reply itself.
-        images: the images for the judge; they precede the text of the first user message.
+        images: they precede the text of the first user message.
         reasoned: whether a score is wanted with its reason.
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
             wanted; then the verdict alone; then the same without a schema.
-        brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
         chat: the messages, once they are rendered.
     """
@@ -103,7 +93,6 @@ class Request:
     images: tuple[JudgeImage, ...] = ()
     reasoned: bool = True
     attempt: int = 0
-    brief: bool = False
     patience: float = 1.0
     chat: Sequence[Message] | None = None
 
@@ -125,69 +114,48 @@ class Request:
     @property
     def evidence(self) -> tuple[str, ...]:
         """The texts that a claim is judged against, for judges that ignore the chat."""
-        texts: list[str] = []
-        for name in request_kinds()[self.kind].evidence:
-            value = self.fields[name]
-            texts += [value] if isinstance(value, str) else value
-        return tuple(texts)
+        values = (self.fields[name] for name in request_kinds()[self.kind].evidence)
+        return tuple(chain(*([value] if isinstance(value, str) else value for value in values)))
 
     @property
     def claim(self) -> str:
         """The claim that is judged, for judges that ignore the chat."""
-        name = request_kinds()[self.kind].claim
-        return str(self.fields[name]) if name else ""
+        return str(self.fields.get(request_kinds()[self.kind].claim, ""))
 
     @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
         most = request_kinds()[self.kind].most_tokens
-        return min(most, BRIEF) if self.brief or not self.reasoned else most
+        return most if self.reasoned else min(most, BRIEF)
 
     def key(self, identity: Mapping[str, object]) -> str:
         """SHA-256 of the request to the judge with this identity: equal for equal requests.
 
         Decodes images whose digest is not known yet.
         """
-        return digest(
-            {
-                "judge": identity,
-                "kind": self.kind,
-                "messages": list(self.messages),
-                "images": [[image.name, image.digest] for image in self.images],
-                "form": [self.reasoned, self.attempt, self.brief],
-            }
-        )
+        images = [[image.name, image.digest] for image in self.images]
+        form = [self.kind, self.reasoned, self.attempt]
+        return digest([identity, form, list(self.messages), images])
 
     def asked_again(self, reply: Reply) -> Request:
-        """The same question after a reply that could not be parsed.
+        """The same question after a reply that could not be parsed, for the verdict alone.
 
-        Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
-        if it was cut off: it would be continued. White space without end comes from the schema.
+        A long reply, or one that was cut off and would be continued, is not quoted.
         """
         messages = [dict(message) for message in self.messages]
         reminder = self.prompts.reminder(self.kind, self.language)
         text = storable(reply.text)
-        kind = request_kinds()[self.kind]
-        longest = 4 * (kind.most_tokens if reply.complete else BRIEF)
-        if text.strip() and len(text) <= longest:
+        if reply.complete and text.strip() and len(text) <= 4 * self.most_tokens:
             messages.append({"role": "assistant", "content": text})
             messages.append({"role": "user", "content": reminder})
         else:
             # Some servers refuse two messages of one role in a row.
             messages[-1]["content"] += f"\n\n{reminder}"
-        if not kind.has_verdict:
-            return replace(self, chat=messages, attempt=self.attempt + 1)
-        stuck = not reply.complete and len("".join(text.split())) < len(text) / 2
-        attempt = 2 if stuck else self.attempt + 1
-        return replace(self, chat=messages, attempt=attempt, brief=not reply.complete)
+        return replace(self, chat=messages, attempt=self.attempt + 1)
 
 
 class Rebuilt(NamedTuple):
-    """A request to a judge, as it is known from the record of the reply.
-
-    ``same``: whether its templates are those of the run; ``images``: names of the images before the
-    user's text.
-    """
+    """A request as it is known from a record; ``same``: whether its templates are the run's."""
 
     system: str
     user: str
@@ -233,14 +201,16 @@ class Reply:
     note: str = ""
 
 
+def _is_empty(value: object) -> bool:
+    return not value
+
+
 class Verdict(Model):
     """The outcome of one request: a value or an error; stored in records as it is.
 
     Attributes:
-        kind, prompt_version: of the request.
         value: a score in [0, 1], a word or a text; None: none could be had.
         reply: the judge's last complete reply; None if it never replied.
-        error: why there is no value.
         tokens: of all calls, in and out; of a cached reply when it was made; None: unknown.
         cached: whether no call was made for it.
         evidence: what a conclusion was judged against.
@@ -253,11 +223,11 @@ class Verdict(Model):
     value: Number | Text | None = None
     reply: Text | None = None
     error: Text | None = None
-    tokens: tuple[Whole, Whole] | None = Field(default=None, exclude_if=lambda it: it is None)
-    cached: Flag = Field(default=False, exclude_if=lambda it: not it)
-    evidence: tuple[Text, ...] = Field(default=(), exclude_if=lambda it: not it)
-    images: tuple[Whole, ...] = Field(default=(), exclude_if=lambda it: not it)
-    asked: tuple[Text, Text] | None = Field(default=None, exclude_if=lambda it: it is None)
+    tokens: tuple[Whole, Whole] | None = Field(default=None, exclude_if=_is_empty)
+    cached: Flag = Field(default=False, exclude_if=_is_empty)
+    evidence: tuple[Text, ...] = Field(default=(), exclude_if=_is_empty)
+    images: tuple[Whole, ...] = Field(default=(), exclude_if=_is_empty)
+    asked: tuple[Text, Text] | None = Field(default=None, exclude_if=_is_empty)
 
     @property
     def score(self) -> float | None:
@@ -266,13 +236,11 @@ class Verdict(Model):
 
 
 class Judge(Protocol):
-    """Protocol of a judge: anything that answers requests.
+    """Protocol of a judge: anything that answers requests, many at a time, in one event loop.
 
     ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
-    It is called in one event loop, many times concurrently. A judge may also have ``identity``, a
-    mapping of everything except the request that its replies depend on (model, endpoint,
-    sampling), for the cache; ``time_limit``, the seconds that a call may take; and
-    ``async aclose()``.
+    A judge may also have ``identity``, a mapping of everything except the request that its replies
+    depend on, for the cache; ``time_limit``, the seconds of a call; and ``async aclose()``.
     """
 
     async def ask(self, request: Request) -> Reply: ...
@@ -284,19 +252,15 @@ class Backend:
 
     Attributes:
         usage: its notation in LMMS_RPTS_JUDGE, for messages.
-        purpose: a short description.
         check: returns what is missing for a judge of this kind, given the part after the colon;
             None if nothing is missing. It is called often, always before any paid call.
-        open: creates the judge.
         writes: whether it can convert free text into steps and extract an answer.
         comparable: whether its scores are comparable with those of language models.
         samples: whether repeated requests may get different replies.
         kept: whether its replies cost anything, so that they are cached and counted.
-        sees: returns whether a judge of this kind has vision, given the part after the colon, as
-            far as known before a call. It is called once ``check`` found nothing missing.
+        sees: returns whether it has vision, as far as known before a call.
         local: whether its model is loaded in this process.
-        caveat: its known, measured weakness, a sentence without its full stop; for logs and
-            ``lmms-rpts doctor``.
+        caveat: its known, measured weakness, a sentence without its full stop.
     """
 
     usage: str

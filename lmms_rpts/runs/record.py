@@ -3,18 +3,27 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.schema import (
     FieldError,
-    Flag,
     ForeignError,
     Model,
     Share,
@@ -22,9 +31,11 @@ from lmms_rpts.base.schema import (
     Whole,
     first_fault,
     shown,
+    wrong,
 )
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.types import Rebuilt, Usage, Verdict
+from lmms_rpts.judging.types import Usage, Verdict
+from lmms_rpts.reasoning.clues import KINDS, Clue
 
 R = TypeVar("R", bound="Record")
 
@@ -41,11 +52,63 @@ def is_none(value: object) -> bool:
     return value is None
 
 
-def _unset(default: Any, description: str) -> Any:
+def unset(default: Any, description: str) -> Any:
     """A field that is omitted if it has its default."""
     return Field(
         default=default, description=description, exclude_if=lambda value: value == default
     )
+
+
+# --- types of fields
+
+
+def _number_of_clue(value: object) -> int | None:
+    """The number of a clue; models may write numbers of many digits."""
+    if value is None or (type(value) is int and value >= 0):
+        return value
+    raise FieldError(f"should be a whole number or null, not {shown(value)}")
+
+
+def _clue(value: object) -> Clue:
+    if isinstance(value, Clue):
+        return value
+    if isinstance(value, list | tuple) and len(value) == 2 and value[0] in KINDS:
+        return Clue(value[0], _number_of_clue(value[1]))
+    raise wrong("a pair of kind and number", value)
+
+
+def as_text(value: object) -> str:
+    """Any value of a document, as text for a record."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except Exception:  # any error of a third-party type; an integer of 5000 digits
+        return f"this {type(value).__name__}"
+
+
+def _own_id(value: object) -> str | int | float | None:
+    """The id of a document as it is stored in a record, for ids of any type."""
+    if isinstance(value, int | float):
+        return value if abs(value) < 2**63 else shown(value)  # NaN is not
+    return None if value is None else storable(as_text(value))
+
+
+ClueField = Annotated[
+    Clue,
+    PlainValidator(_clue),
+    PlainSerializer(lambda clue: [clue.kind, clue.index]),
+    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
+]
+ClueNumber = Annotated[
+    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
+]
+OwnId = Annotated[
+    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
+]
+
+
+# --- questions, and what judges say
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 class Asked(Model):
@@ -56,6 +119,24 @@ class Asked(Model):
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)
+
+    @classmethod
+    def of(
+        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
+    ) -> Self:
+        """The question as far as a record can hold it: odd documents must not lose paid replies.
+
+        Args:
+            doc: the document: its fields are texts, numbers or lists of these.
+            names: names in the document, where they differ.
+            known: values that are not read from the document.
+        """
+        fields = {}
+        for name, field in cls.model_fields.items():
+            key = names.get(name, field.alias or name)
+            if name not in known and not field.exclude and (key in doc or field.is_required()):
+                fields[name] = _recorded(doc.get(key), field.annotation)
+        return cls.model_validate({**fields, **known}, by_name=True)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -68,46 +149,43 @@ class Asked(Model):
         return (self.task, str(self.key[1]))
 
 
-class JudgeCall(Model):
-    """A request to the judge, and the tokens of its reply; `Called` describes the fields."""
+def _recorded(value: Any, annotation: Any) -> Any:
+    parts = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        there = value if isinstance(value, list | tuple) else ()
+        return tuple(_recorded(each, parts[0]) for each in there)
+    if annotation is Any:
+        return value
+    if get_origin(annotation) is Literal:
+        return value if value in parts else parts[0]
+    optional = NoneType in parts
+    plain = parts[0] if optional else annotation
+    plain = getattr(plain, "__origin__", plain)
+    if plain is int:
+        whole = type(value) is int and 0 <= value < 2**63
+        return value if whole else None if optional else 0
+    if plain is float:
+        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
+    if plain is bool:
+        return bool(value)
+    return (None if optional else "") if value is None else as_text(value)
 
-    kind: Text
-    prompt_version: Text
-    tokens: tuple[Whole, Whole] | None = _unset(None, "")
-    cached: Flag = _unset(False, "")
-    asked: tuple[Text, Text] | None = _unset(None, "")
+
+class FromJudge(Model):
+    """What a judge may have been asked for."""
+
+    reason: Text | None = unset(None, "why there is none, or why no judge was asked; else omitted")
+    verdict: Verdict | None = unset(None, "the judge's verdict; omitted if it was not asked")
 
     @property
-    def request(self) -> Rebuilt | None:
-        """The request; None if the record does not have its messages."""
-        return Rebuilt(*self.asked) if self.asked else None
+    def error(self) -> str | None:
+        """Why there is no value; None if there is one."""
+        return self.reason or (self.verdict.error if self.verdict else None)
 
-    @classmethod
-    def of(cls, verdict: Verdict, asked: bool = False) -> JudgeCall | None:
-        """The call of a verdict; None if nothing was asked, or for a score without known tokens."""
-        request, usage = verdict.request, verdict.usage
-        if request is None or (usage is None and request.kind in SCORED):
-            return None
-        system, user = (each["content"] for each in request.messages[:2]) if asked else ("", "")
-        return cls(
-            kind=request.kind,
-            prompt_version=request.prompt_version,
-            tokens=(usage.input_tokens, usage.output_tokens) if usage else None,
-            cached=verdict.cached,
-            asked=(system, user) if asked else None,
-        )
-
-
-class Called(Model):
-    """What a judge was asked for."""
-
-    call: JudgeCall | None = _unset(
-        None,
-        "the request to the judge: `kind` and `prompt_version` of its prompt; `tokens` of request "
-        "and reply, if the server reports them; `cached`, if the reply was paid for earlier; "
-        "`asked`, its messages, if other fields do not tell them; omitted if there was none, and "
-        "for scores without tokens",
-    )
+    @property
+    def reply(self) -> str | None:
+        """The judge's complete reply; None if it was not asked, or gave none."""
+        return self.verdict.reply if self.verdict else None
 
 
 def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:
@@ -116,7 +194,7 @@ def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any
     ``cached``: the number of ``calls`` that were paid for earlier; ``tokens_in``, ``tokens_out``:
     of all calls, None if any are unknown; ``cost``: None without a price, see `cost_function`.
     """
-    calls = [*_calls_in(value)]
+    calls = [*_verdicts_in(value)]
     known = calls and all(each.tokens for each in calls)
     usage = Usage(*map(sum, zip(*(each.tokens for each in calls), strict=True))) if known else None
     return {
@@ -128,20 +206,21 @@ def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any
     }
 
 
-def _calls_in(value: Any) -> Iterator[JudgeCall]:
-    if isinstance(value, JudgeCall):
-        yield value
+def _verdicts_in(value: Any) -> Iterator[Verdict]:
+    """The verdicts that a judge replied for; of scores only those with known tokens."""
+    if isinstance(value, Verdict):
+        if value.tokens or (value.reply is not None and value.kind not in SCORED):
+            yield value
+        return
     for part in dict(value).values() if isinstance(value, Model) else value:
         if isinstance(part, Model | tuple):
-            yield from _calls_in(part)
+            yield from _verdicts_in(part)
 
 
-class JudgeGrade(Called):
+class JudgeGrade(FromJudge):
     """A grade by a judge."""
 
     score: Share | None = Field(description="1 or 0; null if the judge failed")
-    reply: Text | None = Field(default=None, description="the judge's complete reply")
-    error: Text | None = Field(default=None, description="why the judge failed")
 
 
 class Record(Model):
@@ -168,7 +247,10 @@ class Record(Model):
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
 
-    outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
+    outcome: Literal["scored", "unscored", "no_steps"] = Field(
+        description="whether the response has a score; `no_steps`: no step could be read, which "
+        "RPTS scores 0"
+    )
     reason: Text | None = Field(description="why there is no score")
     if TYPE_CHECKING:  # subclasses declare them, in the order of their fields
         instance: Any
@@ -195,7 +277,7 @@ class Record(Model):
 
     @model_validator(mode="after")
     def _scored_has_a_score(self) -> Record:
-        if self.outcome == "scored" and getattr(self, self.SCORE) is None:
+        if self.outcome != "unscored" and getattr(self, self.SCORE) is None:
             raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
         return self
 

@@ -1,33 +1,39 @@
-"""Reader of saved responses, by task and document."""
+"""Saved responses of models: where each is, by model, round, task and document.
+
+Files are read twice: first to find the rows, then each row when its document is scored, so that
+memory does not grow with the length of the responses.
+"""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
-from itertools import chain, islice, zip_longest
+from dataclasses import dataclass, field, replace
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.rows import ReadError, Row, literal, read_rows, row_files
-from lmms_rpts.base.schema import shown
-from lmms_rpts.runs.samples import holds_record, task_of, unwrapped
+from lmms_rpts.base.rows import (
+    SUFFIXES,
+    ReadError,
+    Row,
+    literal,
+    read_line_at,
+    read_rows,
+    row_files,
+)
+from lmms_rpts.runs.samples import TARGET, holds_record, own_metrics, task_of, unwrapped
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
 _LIKELIHOOD = re.compile(
     r"\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)"
 )
-_FIRST_ROWS = 100
-FAILED = "[LMMS_EVAL_REQUEST_FAILED] "
-_NOT_THERE = f"{FAILED}the file has no response"
 _PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
-
 _PIPELINES = (
     ". (Or the outputs of several filter pipelines for one response: run the task with "
     "--reasoning_tags none, so that lmms-eval saves complete responses.)"
@@ -39,113 +45,154 @@ class ResponsesError(UserError):
 
 
 class LikelihoodError(ResponsesError):
-    """Samples of a task that compares answer options by likelihood, without any text.
-
-    Attributes:
-        others: other tasks of the files, by the names of the files.
-    """
-
-    def __init__(self, message: str, others: Collection[str] = ()) -> None:
-        super().__init__(message)
-        self.others = tuple(others)
+    """Samples of a task that compares answer options by likelihood, without any text."""
 
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """The text of a model, and its token counts: input_tokens, output_tokens, reasoning_tokens."""
+    """The text of a model, None if there is none, and its token counts: ``_COUNTS``."""
 
-    text: str
+    text: str | None
     tokens: Mapping[str, int] | None = None
 
 
-Table = dict[tuple[str, str], list[SavedResponse]]
+class RunKey(NamedTuple):
+    """The responses of one run: its model (empty: not named), and its round, if rows have one."""
+
+    model: str = ""
+    round: int | None = None
+
+
+class DocumentKey(NamedTuple):
+    """A document as rows name it: by its number in the task (``doc_id``), or by its own ``id``."""
+
+    task: str
+    kind: str
+    name: str
+
+
+@dataclass(slots=True)
+class SavedDocument:
+    """Where the responses to a document are, and what else was logged of it.
+
+    Attributes:
+        rows: its rows, each with the number of its response if the row holds all rounds. Rows of
+            JSON lines are without their fields, and are read again.
+        metrics: the values of the metrics that were logged; ``target``: the logged gold answer.
+        recorded: whether they hold a record of this package.
+        texts: hash of the responses; ``fault``: counts unless a row with a record follows.
+    """
+
+    rows: list[tuple[Row, int | None]]
+    recorded: bool = False
+    metrics: dict[str, Any] = field(default_factory=dict)
+    target: str | None = None
+    texts: int = 0
+    fault: ResponsesError | None = None
+
+    def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
+        """The responses, one per repeat, each with the fields of its row."""
+        for row, at in self.rows:
+            entry = entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
+            texts = responses_of(entry, row.where)
+            for each in texts if at is None else texts[at : at + 1]:
+                yield entry, each
+
+    def responses(self) -> list[SavedResponse]:
+        """The responses; one per repeat."""
+        return [each for _, each in self.entries()]
 
 
 @dataclass
 class SavedResponses:
-    """Responses of one or several tasks.
-
-    Each document has one response or one per repeat. A document is identified by its number in
-    the data set (``doc_id``) or by its own ``id``; both may be mixed. With ``id``, the name of the
-    task may be that of its group (``rome`` for ``rome_geo``), or missing.
+    """Responses of one or several models to one or several tasks.
 
     Attributes:
         path: the paths that were read, for messages.
+        runs: the documents with responses, by run.
         files: the files of the responses.
-        passed_over: tasks whose responses were not requested.
+        passed_over: tasks with responses that are not wanted, or with likelihoods only.
     """
 
     path: str
-    by_doc_id: Table = field(default_factory=dict)
-    by_id: Table = field(default_factory=dict)
+    runs: dict[RunKey, dict[DocumentKey, SavedDocument]] = field(default_factory=dict)
     files: list[Path] = field(default_factory=list)
     passed_over: set[str] = field(default_factory=set)
-    _used: dict[tuple[str, str], str] = field(default_factory=dict)
+    _used: dict[tuple[RunKey, DocumentKey], str] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:
         """The tasks that have responses."""
-        return sorted({task for task, _ in (*self.by_doc_id, *self.by_id)})
+        return sorted({key.task for documents in self.runs.values() for key in documents})
 
-    def responses(self, task: str, doc_id: int, own_id: object) -> list[SavedResponse]:
-        """The responses to a document; empty if none were saved."""
-        found = self.by_doc_id.get((task, str(doc_id))) or self.by_id.get((task, str(own_id)))
-        if found:
+    def find(
+        self, task: str, doc_id: int, own_id: object, run: RunKey | None = None
+    ) -> SavedDocument | None:
+        """The responses to a document; with ``id``, rows may name its group, or no task.
+
+        Raises:
+            ResponsesError: if they were used for a document of another task already.
+        """
+        run = run or next(iter(self.runs), RunKey())
+        documents = self.runs.get(run, {})
+        if found := documents.get(DocumentKey(task, "doc_id", str(doc_id))):
             return found
-        key = next((key for key in self.keys_of(task, own_id) if key in self.by_id), None)
-        if key is None:
-            return []
-        first = self._used.setdefault(key, task)
-        if first != task:
-            named = f" of {key[0]}" if key[0] else ""
-            raise ResponsesError(
-                f"{self.path}: the id {key[1]}{named} is in {first} and in {task}: set "
-                '"task" to one of them'
-            )
-        return self.by_id[key]
-
-    def keys_of(self, task: str, own_id: object) -> list[tuple[str, str]]:
-        """The keys of a document in ``by_id``: of its task, of groups, and without a task."""
         # rome_geo_en may be saved as rome_geo_en, rome_geo, rome or "".
         parts = task.split("_")
-        names = ["_".join(parts[:end]) for end in range(len(parts), -1, -1)]
-        return [(name, str(own_id)) for name in names]
+        for end in range(len(parts), -1, -1):
+            key = DocumentKey("_".join(parts[:end]), "id", str(own_id))
+            if key not in documents:
+                continue
+            first = task if end == len(parts) else self._used.setdefault((run, key), task)
+            if first != task:
+                named = f" of {key.task}" if key.task else ""
+                raise ResponsesError(
+                    f"{self.path}: the id {key.name}{named} is in {first} and in {task}: set "
+                    '"task" to one of them'
+                )
+            return documents[key]
+        return None
 
 
 def read_responses(
     *paths: str | Path, only: Collection[str] | None = None, default_task: str | None = None
 ) -> SavedResponses:
-    """Read ``--log_samples`` files, rows of ``{"task", "doc_id" or "id", "response"}`` in any
-    format of ``rows``, the predictions of ROME's publishers, or all JSONL files below folders.
+    """Find the responses in ``--log_samples`` files, in rows of ``{"task", "doc_id" or "id",
+    "response"}`` in any format of ``rows``, and in the predictions of ROME's publishers.
+
+    Rows with ``model`` or ``round`` are of several runs; predictions of the publishers hold all
+    rounds of a question.
 
     Args:
-        paths: files and folders.
-        only: the requested tasks; None: all.
-        default_task: the task of responses if neither the line nor the file name contains it;
+        paths: files, and folders whose JSONL files are read.
+        only: the wanted tasks; None: all.
+        default_task: the task of responses if neither the row nor the file name contains it;
             "": only their ``id`` counts.
     """
     saved = SavedResponses(", ".join(str(path) for path in paths))
-    reader = _Reader(saved, only)
+    likelihoods: LikelihoodError | None = None
     try:
-        # Samples of lmms-eval name their task in the file name alone: DATE_samples_TASK.jsonl.
-        found = [file for path in paths for file in response_files(Path(path))]
-        files = {file: task_of(file) for file in found}
-        for file, task in files.items():
+        files = [file for path in paths for file in response_files(Path(path))]
+        for file in files:
+            # Samples of lmms-eval name their task in the file name alone.
+            task = task_of(file)
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
                 continue
-            named = task if task is not None else default_task
             try:
                 for row in read_rows(file):
-                    reader.add(_entry(row), row.where, file, named)
+                    _add(saved, row, default_task if task is None else task, only)
             except LikelihoodError as error:
-                others = {each for each in files.values() if each} - {task}
-                raise LikelihoodError(str(error), sorted(others)) from None
+                likelihoods = likelihoods or error
+                saved.passed_over.add(task or file.name)
     except ReadError as error:
         raise ResponsesError(str(error)) from None
-    for document in reader.documents.values():
-        if document.fault and not document.recorded:
-            raise document.fault
+    if likelihoods and not saved.runs:
+        raise likelihoods
+    for documents in saved.runs.values():
+        for document in documents.values():
+            if document.fault and not document.recorded:
+                raise document.fault
     return saved
 
 
@@ -153,12 +200,91 @@ def response_files(path: Path) -> list[Path]:
     """The file, or those below a folder: the samples of lmms-eval if there are any."""
     if not path.expanduser().exists():
         raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-    files = row_files(path, [".jsonl"])
+    files = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
     return [each for each in files if task_of(each)] or files
 
 
-def _entry(row: Row) -> Mapping[str, Any]:
-    """The fields of a row; a blank cell of CSV is an empty response."""
+def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | None) -> None:
+    """Add the responses of a row.
+
+    lmms-eval saves a row for each filter pipeline. That with the record has the complete response;
+    in the others, it saves the output of the task's own filters.
+    """
+    entry, place = entry_of(row), row.where
+    task = entry.get("task", task)
+    if not isinstance(task, str):
+        raise ResponsesError(
+            f'{place} has no "task": add it to each line (for lmms-rpts score: or set --task)'
+        )
+    if only is not None and task not in only:
+        saved.passed_over.add(task)
+        return
+    kind = next((name for name in ("doc_id", "id") if name in entry), None)
+    if kind is None or (not task and kind == "doc_id"):
+        lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
+        raise ResponsesError(f"{place} has {lacks}")
+    texts = responses_of(entry, place)
+    key, recorded = DocumentKey(task, kind, str(entry[kind])), holds_record(entry)
+    model, number = entry.get("model"), entry.get("round")
+    run = RunKey(model if isinstance(model, str) else "", number if type(number) is int else None)
+    if row.file not in saved.files:
+        saved.files.append(row.file)
+    found = SavedDocument(
+        [(row if row.offset is None else replace(row, fields={}), None)],
+        recorded,
+        own_metrics(entry),
+        entry.get(TARGET) if isinstance(entry.get(TARGET), str) else None,
+        hash(tuple(each.text for each in texts)),
+    )
+    if "rounds" not in entry:
+        _join(saved, run, key, found, place, "response" in entry)
+        return
+    first, known = 0, saved.runs.get(RunKey(run.model, 0), {}).get(key)
+    if known and not run.model and known.rows[0][0].file == row.file:
+        raise ResponsesError(
+            f"{place} has a second response to {key.name}, and no 'model' to tell them apart: name "
+            "the field of the model's name 'model', or write a file per round"
+        )
+    while key in saved.runs.get(RunKey(run.model, first), {}):
+        first += 1
+    for at in range(len(texts)):
+        part = replace(found, rows=[(found.rows[0][0], at)])
+        saved.runs.setdefault(RunKey(run.model, first + at), {})[key] = part
+
+
+def _join(
+    saved: SavedResponses,
+    run: RunKey,
+    key: DocumentKey,
+    found: SavedDocument,
+    place: str,
+    more: bool = False,
+) -> None:
+    """Add responses to a document; ``more``: those of several rows are its repeats."""
+    documents = saved.runs.setdefault(run, {})
+    known = documents.setdefault(key, found)
+    if known is found:
+        return
+    same_file = known.rows[0][0].file == found.rows[0][0].file
+    known.metrics = {**found.metrics, **known.metrics}
+    if same_file and more:
+        known.rows += found.rows
+    elif same_file and found.recorded != known.recorded:
+        if found.recorded:
+            known.rows, known.recorded, known.texts = found.rows, True, found.texts
+    elif not same_file or found.texts != known.texts:  # several processes write the same line
+        fault = ResponsesError(
+            f"{place}: document {key.name} of {key.task} was already read from "
+            f"{known.rows[0][0].file}, perhaps from another run. Pass one file, or a folder with "
+            "one run" + (_PIPELINES if same_file else "")
+        )
+        if not same_file:
+            raise fault
+        known.fault = known.fault or fault
+
+
+def entry_of(row: Row) -> Mapping[str, Any]:
+    """The fields of a row by the names of lmms-eval; a blank cell of CSV is an empty response."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
     if found := _prediction(row):
@@ -173,21 +299,18 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     """A row in a layout of ROME's publishers as a row of ours; else None.
 
     They are one object, a list, or objects by ``question_id``; files with scores have the response
-    as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all rounds of a question
-    in one row, the latter as text, with ``model`` and ``usage``. Their ``task`` is a subtask, not a
-    task of lmms-eval.
+    as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all ``rounds`` of a
+    question in one row, the latter as text, with ``model`` and ``usage``. Their ``task`` is a
+    subtask, not a task of lmms-eval.
     """
     fields = row.fields
-    if {"response", "resps"} & {*fields}:
-        return None
     # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
     own_id = fields.get("question_id", row.key or None)
-    if own_id is None:
+    if own_id is None or {"response", "resps"} & {*fields}:
         return None
     rounds = fields.get("num_inferences")
-    answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds)
-    answers = [_NOT_THERE if each is None else each for each in answers]
-    if not answers or not all(isinstance(each, str) for each in answers):
+    answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
+    if not all(each is None or isinstance(each, str) for each in answers):
         return None
     reasons, usages = (
         given if len(given := _each_round(fields.get(name), rounds)) == len(answers) else []
@@ -199,7 +322,8 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     ]
     entry = {"id": own_id, "response": said, "token_counts": [_used(each) for each in usages]}
     model = fields.get("model")
-    return entry | ({"model": model} if isinstance(model, str) and model.strip() else {})
+    named = {"model": model} if isinstance(model, str) and model.strip() else {}
+    return {"rounds": len(said)} | entry | named
 
 
 def _each_round(value: object, rounds: object) -> list[Any]:
@@ -225,6 +349,8 @@ def _decoded(value: object) -> Any:
 
 
 def _with_thinking(reason: object, answer: object) -> object:
+    if answer is None:
+        return None
     thinking = reason if isinstance(reason, str) and reason.strip() else ""
     # Tags as models write them, so that one splitter finds the thinking.
     if thinking and "</think>" not in thinking:
@@ -245,134 +371,8 @@ def _used(usage: object) -> dict[str, Any] | None:
     return {"input_tokens": read, "output_tokens": said, "reasoning_tokens": thought}
 
 
-def split_rounds(paths: Sequence[Path], folder: Path) -> dict[str, list[Path]]:
-    """Predictions of several models or rounds, written as one file of rows for each round.
-
-    The k-th response of a model to a question is of its round k. A question without a response in
-    a round, but with one in others, gets a failed request, which is left out of all means.
-
-    Args:
-        paths: files of predictions, such as the release BAAI/ROME-Evaluated, or one per round.
-        folder: for the files.
-
-    Returns:
-        The files by model (empty: the rows do not name it). Empty for other files, and for a
-        single file with one response to each question and no model.
-    """
-    files = [
-        each for path in paths for each in sorted(path.rglob("*.parquet")) or response_files(path)
-    ]
-    # The first questions of a file may have no response.
-    first = [
-        next(filter(None, map(_prediction, islice(read_rows(file), _FIRST_ROWS))), {})
-        for file in files
-    ]
-    if not all(first):
-        return {}
-    if len(files) == 1 and "model" not in first[0] and len(first[0]["response"]) == 1:
-        return {}
-    models: dict[str, dict[str, list[SavedResponse]]] = {}
-    unnamed: set[tuple[Path, str]] = set()
-    for row in chain.from_iterable(map(read_rows, files)):
-        entry = _prediction(row)
-        own_id = row.fields.get("question_id") if entry is None else entry["id"]
-        if own_id is None:
-            raise ResponsesError(f"{row.where} {row.fault or 'has no question_id'}")
-        model = str((entry or row.fields).get("model") or "")
-        question = (row.file, str(own_id))
-        if not model and question in unnamed:
-            raise ResponsesError(
-                f"{row.where} has a second response to {own_id}, and no 'model' to tell them "
-                "apart: name the field of the model's name 'model', or write a file per round"
-            )
-        unnamed.add(question)
-        by_id = models.setdefault(model, {})
-        known = by_id.setdefault(str(own_id), [])
-        known += responses_of(entry, row.where) if entry else [SavedResponse(_NOT_THERE)]
-    ids = list(dict.fromkeys(own_id for known in models.values() for own_id in known))
-    found: dict[str, list[Path]] = {}
-    for number, (model, said_by) in enumerate(models.items()):
-        for at in range(max(map(len, said_by.values()))):
-            path = folder / f"{number}-{at}.jsonl"
-            with path.open("w", encoding="utf-8") as out:
-                for own_id in ids:
-                    (each,) = said_by.get(own_id, [])[at : at + 1] or [SavedResponse(_NOT_THERE)]
-                    said = {"response": each.text, "token_counts": each.tokens}
-                    out.write(json.dumps({"id": own_id, **said}) + "\n")
-            found.setdefault(model, []).append(path)
-    return found
-
-
-@dataclass(slots=True)
-class _Document:
-    """The file of a document's responses, whether they are of a line with a record, and their
-    fault, which counts unless there is such a line."""
-
-    file: Path
-    recorded: bool
-    model: object = None
-    fault: ResponsesError | None = None
-
-
-@dataclass(slots=True)
-class _Reader:
-    """Adds the entries of files to the saved responses."""
-
-    saved: SavedResponses
-    only: Collection[str] | None
-    documents: dict[tuple[str, str, str], _Document] = field(default_factory=dict)
-
-    def add(self, entry: Mapping[str, Any], place: str, file: Path, task: str | None) -> None:
-        """Add an entry of a file with responses to ``task``.
-
-        lmms-eval saves a line for each filter pipeline. That with the record has the complete
-        response; in the others, it saves the output of the task's own filters.
-        """
-        task = entry.get("task", task)
-        if not isinstance(task, str):
-            raise ResponsesError(
-                f'{place} has no "task": add it to each line (for lmms-rpts score: or set --task)'
-            )
-        if self.only is not None and task not in self.only:
-            self.saved.passed_over.add(task)
-            return
-        kind = next((name for name in ("doc_id", "id") if name in entry), None)
-        if kind is None:
-            raise ResponsesError(f'{place} has neither "doc_id" nor "id"')
-        if not task and kind == "doc_id":
-            raise ResponsesError(f'{place} has no "task", which "doc_id" needs; or use "id"')
-        table = self.saved.by_doc_id if kind == "doc_id" else self.saved.by_id
-        key, read = (task, str(entry[kind])), responses_of(entry, place)
-        recorded = holds_record(entry)
-        known = self.documents.get(document := (kind, *key))
-        if known is None:
-            self.documents[document] = _Document(file, recorded, entry.get("model"))
-            table[key] = read
-            if file not in self.saved.files:
-                self.saved.files.append(file)
-        elif known.file == file and "response" in entry:
-            if entry.get("model") != known.model:
-                raise ResponsesError(
-                    f"{place}: responses of {shown(entry.get('model'))}, after those of "
-                    f"{shown(known.model)}: lmms-rpts score separates several models (--model)"
-                )
-            table[key] += read
-        elif known.file == file and recorded != known.recorded:
-            if recorded:
-                table[key], known.recorded = read, True
-        elif known.file != file or read != table[key]:  # several processes write the same line
-            fault = ResponsesError(
-                f"{place}: document {key[1]} of {task} was already read from {known.file}, perhaps "
-                "from another run. Pass one file, or a folder with one run"
-                + (_PIPELINES if known.file == file else "")
-            )
-            if known.file != file:
-                raise fault
-            known.fault = known.fault or fault
-
-
 def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
-    """The responses in the fields of a row; ``place`` is for messages.
+    """The responses in the fields of a row; a null is a failed request. ``place``: for messages.
 
     Raises:
         ResponsesError: if there are none.
@@ -390,12 +390,15 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             "scored"
         )
     texts = unwrapped(found)
-    if not texts or not all(isinstance(text, str) for text in texts):
+    if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
         raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
     return [
-        SavedResponse(storable(text), _tokens(counts[at]) if at < len(counts) else None)
+        SavedResponse(
+            None if text is None else storable(text),
+            _tokens(counts[at]) if at < len(counts) else None,
+        )
         for at, text in enumerate(texts)
     ]
 

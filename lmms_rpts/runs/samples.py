@@ -290,49 +290,20 @@ _NOT_METRICS = frozenset(
     {
         *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
         *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
-        *("prompt_hash", "target_hash", "filter", "metrics"),
+        *("prompt_hash", "target_hash", "filter", "metrics", "model", "round", "rounds"),
     }
 )
 
-# Key of the gold answer among the values, as lmms-eval logs it; not a metric.
+# The gold answer, as lmms-eval logs it
 TARGET = "target"
 
-Grades = dict[int, Mapping[str, Any]]
-"""For each document, the values of the task's metrics, and ``TARGET``."""
 
-
-def read_task_grades(files: Iterable[Path], task: str) -> Grades:
-    """Read the values of a task's own metrics, each from the first filter pipeline that has it.
-
-    Lines without a JSON object or a document number are passed over: the reader of the responses
-    reports them.
-    """
-    grades: Grades = {}
-    for named, doc_id, entry in _documents(files):
-        if entry.get("task", named or task) == task:
-            metrics = {name: it for name, it in entry.items() if name not in _NOT_METRICS}
-            if holds_record(entry, _RPTS):  # scored before: the other metrics grade no answer
-                metrics = {name: it for name, it in metrics.items() if name == "accuracy"}
-            gold = {TARGET: entry[TARGET]} if entry.get(TARGET) is not None else {}
-            grades[doc_id] = {**metrics, **gold, **grades.get(doc_id, {})}
-    return grades
-
-
-def metric_names(grades: Grades) -> list[str]:
-    """The metrics that any document has, in the order of the samples."""
-    names = dict.fromkeys(name for values in grades.values() for name in values)
-    return [name for name in names if name != TARGET]
-
-
-def write_task_grades(path: Path, grades: Mapping[str, Grades]) -> None:
-    """Write the grades of tasks, given by task name, for a run of ``lmms-rpts score``."""
-    path.write_text(json.dumps(grades), encoding="utf-8")
-
-
-def load_task_grades(path: Path) -> dict[str, Grades]:
-    """The grades of tasks from a file of ``write_task_grades``."""
-    found: dict[str, Any] = json.loads(path.read_text(encoding="utf-8"))
+def own_metrics(entry: Mapping[str, Any]) -> dict[str, Any]:
+    """The values of the task's own metrics in a row, which are numbers or objects."""
+    names = {"accuracy"} & {*entry} if holds_record(entry, _RPTS) else {*entry} - _NOT_METRICS
+    # The order is that of the task's metrics.
     return {
-        task: {int(doc_id): values for doc_id, values in grades.items()}
-        for task, grades in found.items()
+        name: value
+        for name, value in entry.items()
+        if name in names and isinstance(value, int | float | dict)
     }

@@ -16,10 +16,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
 
-_MODULES = (
-    *("lmms_eval", "lmms_rpts.host.evaluate", "torch.distributed.run"),
-    "tests.support.tiny_llava",
-)
+_MODULES = (*("lmms_eval", "torch.distributed.run"), "tests.support.tiny_llava")
 _SCRIPTS = ("lmms-eval", "lmms-rpts")
 _FORWARDED = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP, signal.SIGQUIT)
 

@@ -14,6 +14,7 @@ from rich.markup import escape
 from rich.text import Text
 
 from lmms_rpts.base.escaping import count
+from lmms_rpts.base.settings import set_variables
 from lmms_rpts.commands.common import Judge, fail
 
 if TYPE_CHECKING:
@@ -49,8 +50,6 @@ def doctor(
 
     A judge that costs money gets two short requests. Exits with 1 if there is a problem.
     """
-    from lmms_rpts.base.settings import options_given
-
     console, waiting = Console(highlight=False, soft_wrap=True), Console(stderr=True)
     status = waiting.status("")
 
@@ -60,15 +59,16 @@ def doctor(
             typer.echo(note, err=True)
 
     checks = []
-    with options_given(judge=judge):
-        for stage in _plan(offline, load, quick, include_path, notify):
-            status.update(f"{stage.doing} ...")
-            with status:
-                found = stage.perform()
-            checks += found
-            if not as_json:
-                for check in found:
-                    console.print(_line(check))
+    if judge:
+        set_variables(LMMS_RPTS_JUDGE=judge)
+    for stage in _plan(judge, offline, load, quick, include_path, notify):
+        status.update(f"{stage.doing} ...")
+        with status:
+            found = stage.perform()
+        checks += found
+        if not as_json:
+            for check in found:
+                console.print(_line(check))
     problems = sum(check.state == "problem" for check in checks)
     if as_json:
         typer.echo(json.dumps([asdict(check) for check in checks], indent=2, ensure_ascii=False))
@@ -81,7 +81,12 @@ def doctor(
 
 
 def _plan(
-    offline: bool, load: bool, quick: bool, include_path: Path | None, notify: Callable[[str], None]
+    judge: str | None,
+    offline: bool,
+    load: bool,
+    quick: bool,
+    include_path: Path | None,
+    notify: Callable[[str], None],
 ) -> list[Stage]:
     try:
         from lmms_rpts.commands.doctor.examination import plan
@@ -91,7 +96,7 @@ def _plan(
             "missing, broken or has the wrong version: pip install --upgrade lmms-rpts (in a "
             "checkout: pip install .)"
         )
-    return plan(include_path, offline=offline, load=load, quick=quick, notify=notify)
+    return plan(include_path, judge=judge, offline=offline, load=load, quick=quick, notify=notify)
 
 
 def _line(check: Check) -> Text:

@@ -91,13 +91,14 @@ def _shown(text: str) -> str:
 def plan(
     folder: Path | None = None,
     *,
+    judge: str | None = None,
     offline: bool = False,
     load: bool = False,
     quick: bool = False,
     notify: Callable[[str], None] = lambda note: None,
 ) -> list[Stage]:
     """The stages of the checks; runs none of them."""
-    judge = Stage(
+    judging = Stage(
         "judge",
         "asking the judge",
         lambda: check_judges(
@@ -112,31 +113,31 @@ def plan(
         from lmms_rpts.host.own_tasks import examine_folder  # it needs lmms-eval
 
         own = partial(examine_folder, folder)
-        return [Stage("own tasks", "checking tasks, data and images", own), judge]
+        return [Stage("own tasks", "checking tasks, data and images", own), judging]
     return [
         Stage("installation", "checking installed packages", check_packages),
         Stage("torch", "detecting devices with torch", lambda: check_torch(quick)),
         Stage("plugin", "looking for the entry point", check_entry_point),
         Stage("tasks", "listing lmms-eval's tasks", lambda: check_tasks(quick)),
-        Stage("settings", "reading the settings", check_settings),
-        judge,
+        Stage("settings", "reading the settings", partial(check_settings, judge)),
+        judging,
         *_data_stages(),
         Stage("cached replies", "counting cached replies", _check_cache),
     ]
 
 
-def check_settings() -> list[Check]:
+def check_settings(judge: str | None = None) -> list[Check]:
     """Whether the settings are valid, and where each one that is set comes from."""
     try:
         refuse_unknown_settings()
-        found: list[str] = []
+        found = [f"\njudge = {judge} (--judge)"] if judge else []
         for table in settings_tables():
-            table.load()
-            given = table.given()
+            values = table.load().model_dump(mode="json", exclude_unset=True)
+            start = table.TABLE and f"{table.TABLE}."
             found += [
-                f"\n{table.TABLE and table.TABLE + '.'}{name} = {given[name][0]} ({given[name][1]})"
-                for name in table.settings()
-                if name in given
+                f"\n{start}{name} = {value} ({table.origin(name)})"
+                for name, value in values.items()
+                if not (judge and name == "judge")
             ]
     except SettingError as error:
         return [problem("settings", error)]

@@ -39,13 +39,11 @@ class CmmathSettings(Table):
     """The settings of CMMaTH."""
 
     TABLE: ClassVar[str] = "cmmath"
-    path: Place | None = setting(None, "folder or file of CMMaTH", True)
+    path: Place | None = setting(None, "folder or file of CMMaTH")
     captions: Place | None = setting(
-        None, "captions of the images: a JSONL file with `id` and `caption`", True
+        None, "captions of the images: a JSONL file with `id` and `caption`"
     )
-    grader: CmmathGrader = setting(
-        "rule", "`both`: a judge grades what rules leave undecided", True
-    )
+    grader: CmmathGrader = setting("rule", "`both`: a judge grades what rules leave undecided")
     errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
 
     @property
@@ -62,9 +60,10 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={"cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter"},
+    scorer=f"{_HERE}.scorer:cmmath_scorer",
     record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.record:GRADING",
-    answers=f"{_HERE}.filter:ANSWERS",
+    answers=f"{_HERE}.scorer:ANSWERS",
     request_kinds=REQUEST_KINDS,
     images=f"{_HERE}.data:images_folder",
 )

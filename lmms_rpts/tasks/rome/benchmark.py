@@ -31,8 +31,8 @@ class RomeSettings(Table):
     """The settings of ROME."""
 
     TABLE: ClassVar[str] = "rome"
-    path: Place | None = setting(None, "folder of ROME; without it, downloaded", True)
-    grader: RomeGrader = setting("rule", "`recommended`: `llm` for diagrams, else `rule`", True)
+    path: Place | None = setting(None, "folder of ROME; without it, downloaded")
+    grader: RomeGrader = setting("rule", "`recommended`: `llm` for diagrams, else `rule`")
     consistency: bool = setting(False, "whether a judge compares thinking and answers")
     pretended_tools: bool = setting(
         False, "whether a judge looks for tools and searches that the thinking pretends to use"
@@ -62,6 +62,7 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
+    scorer=f"{_HERE}.scorer:rome_scorer",
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.record:GRADING",
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},

@@ -13,11 +13,11 @@ from pydantic import BeforeValidator, Field
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.rows import ReadError, read_objects, row_files
 from lmms_rpts.base.schema import Model
-from lmms_rpts.base.settings import Settings
-from lmms_rpts.filters.documents import Relation
-from lmms_rpts.filters.record import RptsInstance, RptsRecord, cluster_of
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.question import Question, Relation, cluster_of
+from lmms_rpts.scoring.record import RptsRecord
 
 _COLUMNS = "docs/rating.md shows the columns."
 
@@ -47,7 +47,7 @@ class RelationLabels:
     place: Path
     labels: Mapping[tuple[str, str | int], Mapping[str, Relation]]
 
-    def relation(self, instance: RptsInstance) -> Relation | None:
+    def relation(self, instance: Question) -> Relation | None:
         """The label of most labellers; None without labels, or if several have most votes.
 
         Translations share their labels.
@@ -113,16 +113,16 @@ def label_runs(runs: Sequence[RunOf[RptsRecord]]) -> list[RunOf[RptsRecord]]:
 
 def relation_notes(run: AnyRun) -> Iterator[str]:
     """How many documents of a run have no label, if the setting ``relations`` is set."""
-    place = Settings.given().get("relations")
+    place = load_settings().relations
     documents = {each.instance.key: each.instance.relation for each in run.responses}
     if place and (missing := list(documents.values()).count(None)):
         yield (
-            f"{run.label}: {missing} of {len(documents)} documents have no relation: {place[0]} "
+            f"{run.label}: {missing} of {len(documents)} documents have no relation: {place} "
             "has no label for them, or as many for one relation as for another"
         )
 
 
 def _chosen() -> RelationLabels | None:
-    """The labels that the setting names. Only this setting is read: others may be wrong."""
-    place = Settings.given().get("relations")
-    return read_relations(Path(str(place[0])).expanduser()) if place else None
+    """The labels that the setting names."""
+    place = load_settings().relations
+    return read_relations(place) if place else None

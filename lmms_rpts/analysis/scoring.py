@@ -1,0 +1,572 @@
+"""Scoring of saved responses in this process: ``lmms-rpts score`` and ``lr.score``."""
+
+from __future__ import annotations
+
+import math
+import re
+from collections import Counter
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from lmms_rpts import __version__
+from lmms_rpts.base.escaping import did_you_mean, listed
+from lmms_rpts.base.schema import shown
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.registry import open_budget
+from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.runs.responses import (
+    DocumentKey,
+    ResponsesError,
+    RunKey,
+    SavedDocument,
+    SavedResponse,
+    SavedResponses,
+    read_responses,
+)
+from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.writing import RunWriter, Written, metric_results, open_run, replaced_files
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
+from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_documents
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.budget import Budget
+    from lmms_rpts.judging.client import Client
+    from lmms_rpts.runs.record import Record
+    from lmms_rpts.scoring.score import Scorer
+
+# A task name becomes part of a file's name: "../evil" must not pass.
+_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+_INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
+_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
+"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """Which documents are scored: at most ``limit`` from number ``offset`` on, as in lmms-eval.
+
+    ``ids``: only those with these ids (of a task of another package: numbers); empty: all.
+    """
+
+    offset: int = 0
+    limit: int | None = None
+    ids: tuple[str, ...] = ()
+
+    def has(self, number: int, own_id: object) -> bool:
+        """Whether a document is selected."""
+        there = (
+            self.offset <= number < self.offset + (math.inf if self.limit is None else self.limit)
+        )
+        return there and (not self.ids or str(own_id) in self.ids)
+
+
+@dataclass(frozen=True, slots=True)
+class TaskPlan:
+    """The responses of one run to one task.
+
+    Attributes:
+        name: the task, as the samples name it: NAME_rpts for a task NAME of another package.
+        scorer: scores a response.
+        question: returns the question of a document by its number.
+        documents: by number, where the responses are; None: the request of the model failed.
+        total: documents of the whole task.
+        is_right: whether an answer is right by the metrics that were logged; None: not known.
+    """
+
+    name: str
+    scorer: Scorer
+    question: Callable[[int], Any]
+    documents: Mapping[int, SavedDocument | None]
+    total: int
+    is_right: Callable[[Mapping[str, Any]], bool | None] | None = None
+
+
+@dataclass(slots=True)
+class Scored:
+    """What came of a run: how many records have each outcome, and why judging stopped, if it did.
+
+    ``results``: in the form of lmms-eval; ``written``: its files; None: they are not written.
+    """
+
+    model: str
+    outcomes: Counter[str] = field(default_factory=Counter)
+    stopped: str | None = None
+    results: dict[str, Any] = field(default_factory=dict)
+    written: Written | None = None
+
+
+# --- what is scored ------------------------------------------------------------------------------
+
+
+def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
+    """The saved responses to a task or group (None: to all tasks) at these paths."""
+    if task is None:
+        return read_responses(*paths)
+    if task not in answered_tasks():
+        # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
+        names = {task, _base_of(task)}
+        return _some(read_responses(*paths, only=names, default_task=_base_of(task)), task)
+    members = {*_members(task), task}
+    # Files may name a task, or a group of it.
+    groups = {name for name in answered_tasks() if members & {*_members(name)}}
+    alone = next(iter(_members(task))) if len(_members(task)) == 1 else task
+    return _some(read_responses(*paths, only=members | groups, default_task=alone), task)
+
+
+def _some(saved: SavedResponses, task: str) -> SavedResponses:
+    """The responses; a ResponsesError if there are none to the task."""
+    if not saved.tasks:
+        others = ", ".join(sorted(saved.passed_over)) or "none"
+        raise ResponsesError(
+            f"{saved.path} contains no responses to {task}; tasks with responses: {others}. To "
+            'score them as another task, set "task" in each line'
+        )
+    return saved
+
+
+def _base_of(task: str) -> str:
+    """The task whose steps NAME_rpts scores; any other name unchanged."""
+    return task.removesuffix("_rpts") or task
+
+
+def _members(task: str) -> tuple[str, ...]:
+    """The tasks of a group; the task itself."""
+    benchmark = answered_tasks().get(task)
+    if benchmark is None:
+        return (task,)
+    return benchmark.scored.get(task) or benchmark.answered.get(task) or (task,)
+
+
+def plan_run(
+    saved: SavedResponses,
+    run: RunKey,
+    settings: Settings,
+    *,
+    task: str | None = None,
+    include_path: Path | None = None,
+    correct: str | None = None,
+    selection: Selection = Selection(),
+) -> list[TaskPlan]:
+    """What is scored of one run, by task.
+
+    Args:
+        saved: as found by `find_responses`.
+        task: the task or group that was asked for; None: all tasks with responses.
+        include_path: the folder of own task files.
+        correct: the metric that decides whether an answer is right, for tasks of other packages.
+
+    Raises:
+        ResponsesError: if responses belong to no document.
+    """
+    ours, named = answered_tasks(), saved.tasks if task is None else [task]
+    asked = dict.fromkeys(member for name in named if name in ours for member in _members(name))
+    plans, used = [], set[int]()
+    for name in asked:
+        for member, docs in read_documents(name).items():
+            plans += _plan_own(saved, run, member, docs, settings, selection, used)
+    others = [name for name in named if name not in ours and name]
+    for name in others:
+        plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
+    documents = saved.runs[run]
+    stray = [key for key, each in documents.items() if id(each) not in used]
+    if stray and not (selection.ids or selection.limit is not None or selection.offset):
+        _refuse_stray(saved, stray, [plan.name for plan in plans])
+    if not plans:
+        raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
+    return plans
+
+
+def _plan_own(
+    saved: SavedResponses,
+    run: RunKey,
+    task: str,
+    docs: Sequence[Mapping[str, Any]],
+    settings: Settings,
+    selection: Selection,
+    used: set[int],
+) -> Iterator[TaskPlan]:
+    """The plan for a task of ours, if it has responses."""
+    rounds = [each for each in saved.runs if run.round is not None and each.model == run.model]
+    found: dict[int, SavedDocument | None] = {}
+    for at, doc in enumerate(docs):
+        document = saved.find(task, at, doc["id"], run)
+        used |= {id(document)}
+        # A question that has a response in another round only is a failed request in this one.
+        there = document or any(saved.find(task, at, doc["id"], each) for each in rounds)
+        if there and selection.has(at, doc["id"]):
+            found[at] = document
+    if found:
+        scorer = answered_tasks()[task].scorer_of(task, settings)
+        make = partial(_question, scorer, task, docs)
+        yield TaskPlan(task, scorer, make, found, len(docs))
+
+
+def _question(scorer: Scorer, task: str, docs: Sequence[Mapping[str, Any]], at: int) -> Any:
+    """The question of a document of a task of ours."""
+    question = scorer.question(docs[at])
+    if isinstance(question, Question):
+        return question.model_copy(update={"task": task, "doc_id": at})
+    return question
+
+
+def _plan_other(
+    saved: SavedResponses,
+    run: RunKey,
+    task: str,
+    settings: Settings,
+    include_path: Path | None,
+    correct: str | None,
+    selection: Selection,
+    used: set[int],
+) -> Iterator[TaskPlan]:
+    """The plan for a task of lmms-eval that is not ours."""
+    names = (task, _base_of(task))
+    documents = {key: each for key, each in saved.runs[run].items() if key.task in names}
+    wrong = next((key.name for key in documents if not _INDEX.fullmatch(key.name)), None)
+    if not _NAME.fullmatch(task):
+        raise ResponsesError(f"{shown(task)} is not a valid task name")
+    _refuse_filtered(saved, task)
+    from lmms_rpts.host.other_tasks import open_task
+
+    other = open_task(_base_of(task), include_path, settings)
+    if wrong is not None and not other.ids:
+        raise ResponsesError(
+            f'{task}: a response identifies its document by "id" ({shown(wrong)}); use "doc_id", '
+            "the index in the task's data from 0"
+        )
+    numbers = {own_id: at for at, own_id in enumerate(other.ids)}
+    found: dict[int, SavedDocument | None] = {}
+    for key, each in documents.items():
+        at = int(key.name) if key.kind == "doc_id" else numbers.get(key.name, other.total)
+        if at < other.total:
+            used |= {id(each)}
+            if selection.has(at, key.name):
+                found[at] = each
+    if found:
+        other.choose([each.metrics for each in found.values() if each], correct)
+        for at, each in sorted(found.items()):
+            if each is not None and each.target is not None:
+                other.check_target(at, each.target)
+        yield TaskPlan(
+            other.name, other.scorer, other.question, dict(sorted(found.items())), other.total,
+            other.is_right,
+        )  # fmt: skip
+
+
+def _refuse_stray(
+    saved: SavedResponses, stray: Sequence[DocumentKey], tasks: Sequence[str]
+) -> None:
+    """Raise for responses to documents that the tasks do not have."""
+    ours = answered_tasks()
+    groups = [each for each in stray if each.kind == "doc_id" and len(_members(each.task)) > 1]
+    if groups:
+        raise ResponsesError(
+            f'"doc_id" is the number in a task, and {groups[0].task} is a group: use "id", or name '
+            f"the task ({listed(_members(groups[0].task))})"
+        )
+    names = listed([f"{each.kind} {each.name} of {each.task or 'no task'}" for each in stray])
+    variables = {ours[task].data_variable for task in tasks if task in ours} - {""}
+    which = f" ({', '.join(sorted(variables))} selects the data)" if variables else ""
+    raise ResponsesError(
+        f"{saved.path}: no document of {listed(tasks) or 'the tasks'} is named by these responses, "
+        f"or it has another response: {names}. Do they belong to other data?{which}"
+    )
+
+
+def _refuse_filtered(saved: SavedResponses, task: str) -> None:
+    """Raise if lmms-eval saved what the task's filters left of the responses.
+
+    It does if it strips reasoning tags, its default.
+    """
+    for file in saved.files:
+        found = read_results(file)
+        config = (found.get("configs") or {}).get(task) or {}
+        # As lmms-eval does: the task's own value takes precedence.
+        tags = config.get("reasoning_tags")
+        if tags is None:
+            given = (found.get("config") or {}).get("resolved_cli_args") or {}
+            tags = given.get("reasoning_tags")
+        chains = [each.get("filter") or [] for each in config.get("filter_list") or []]
+        filters = {str(each.get("function")) for chain in chains for each in chain}
+        ours = any(each.startswith("rpts_") for each in filters)
+        if (
+            (cut := sorted(filters - _LEAVE_WHOLE))
+            and not ours
+            and tags not in (None, False, "none")
+        ):
+            raise ResponsesError(
+                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
+                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                "output (with --use_cache, from the cache of that run)"
+            )
+
+
+def guess_name(files: Sequence[Path]) -> str:
+    """Name of the model, from the results next to the files, otherwise from the file names."""
+    names = dict.fromkeys(model_name(read_results(file)) for file in files)
+    models = [name for name in names if name]
+    if len(models) > 1:
+        raise ResponsesError(
+            f"The responses are from several models: {', '.join(models)}. Score them one by one, "
+            "or set --name if they are one model"
+        )
+    if models:
+        return models[0]
+    if len(files) == 1 and SAMPLES not in files[0].stem:
+        return files[0].stem
+    return files[0].resolve().parent.name or "model"
+
+
+# --- scoring -------------------------------------------------------------------------------------
+
+
+def score_run(
+    plans: Sequence[TaskPlan],
+    model: str,
+    settings: Settings,
+    *,
+    source: str,
+    output: Path | None = None,
+    requests: Path | None = None,
+    config: Mapping[str, Any] = {},
+) -> Scored:
+    """Score the responses of one run, and write its samples and results.
+
+    Args:
+        source: where the responses are, for the results.
+        output: the folder for the files; None: nothing is written.
+        requests: a file to which requests without a cached reply are written; nothing is asked.
+        config: further entries of the results.
+    """
+    scored, budget = Scored(model), open_budget(settings)
+    if output is None:
+        run_async(_score_all(plans, scored, settings, budget, None, requests))
+        return scored
+    with open_run(output) as writer:
+        run_async(_score_all(plans, scored, settings, budget, writer, requests))
+        scored.results |= {
+            "config": {
+                "model": "replay",
+                "model_args": {"name": model, "samples": source},
+                **config,
+                "resolved_cli_args": {"timezone": "UTC"},
+                "lmms_rpts": configuration(),
+                "lmms_rpts_version": __version__,
+            },
+            "model_source": "replay",
+            "model_name": model,
+            "usage": {"judges": {**budget.usage(), "stopped": scored.stopped}},
+        }
+        old = [] if scored.stopped else replaced_files(output, scored.results)
+        scored.written = writer.publish(scored.results)
+        for file in old:
+            file.unlink(missing_ok=True)
+    return scored
+
+
+async def _score_all(
+    plans: Sequence[TaskPlan],
+    scored: Scored,
+    settings: Settings,
+    budget: Budget,
+    writer: RunWriter | None,
+    requests: Path | None,
+) -> None:
+    results: dict[str, Any] = {}
+    for plan in plans:
+        judge = plan.scorer.judge
+        async with open_client(judge, settings, budget=budget, requests=requests) as client:
+            values = await _score_task(plan, client, scored, writer)
+            scored.stopped = scored.stopped or client.stopped
+        plan.scorer.report()
+        metrics = {name: plan.scorer.METRICS[name] for name in values}
+        means = {
+            name: (each.aggregation or mean_of_scored)(values[name])
+            for name, each in metrics.items()
+        }
+        results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
+    scored.results |= {
+        "results": results | _groups(plans, results),
+        "configs": {plan.name: {"task": plan.name} for plan in plans},
+        "versions": {plan.name: 1.0 for plan in plans},
+        "n-samples": {
+            plan.name: {"original": plan.total, "effective": len(plan.documents)} for plan in plans
+        },
+    }
+
+
+class _Sample:
+    """The sample of a document while its responses are scored: only what is written is held."""
+
+    def __init__(self, number: int, target: str, entry: Mapping[str, Any]) -> None:
+        self.number = number
+        self.more: dict[str, Any] = {"target": target, "token_counts": []}
+        self.more |= {name: entry[name] for name in ("input", "doc_hash") if name in entry}
+        self.responses: list[str | None] = []
+        self.records: list[str] = []
+        self.values: list[dict[str, float | None]] = []
+
+
+async def _score_task(
+    plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
+) -> dict[str, list[Any]]:
+    """Score the responses to a task in a stream; the values of metrics, one per document."""
+    every = plan.scorer.METRICS.items()
+    metrics = {name: each for name, each in every if each.listed and each.value}
+    values: dict[str, list[Any]] = {name: [] for name in metrics}
+    sample: _Sample | None = None
+
+    def close(sample: _Sample) -> None:
+        found = {name: mean(each[name] for each in sample.values) for name in metrics}
+        for name, value in found.items():
+            values[name].append(value)
+        if writer is not None:
+            texts, records = sample.responses, sample.records
+            writer.add(plan.name, sample.number, texts, records, **sample.more, **found)
+
+    total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
+    work = _scorings(plan, client)
+    async for at, target, entry, said, record in client.each(work, total=total, label=plan.name):
+        if sample is None or sample.number != at:
+            if sample is not None:
+                close(sample)
+            sample = _Sample(at, target, entry)
+        plan.scorer.note(record)
+        scored.outcomes[record.outcome] += 1
+        sample.values.append({name: each.of(record) for name, each in metrics.items()})
+        if writer is not None:
+            sample.more["token_counts"].append(said.tokens)
+            sample.responses.append(said.text)
+            sample.records.append(record.to_json())
+    if sample is not None:
+        close(sample)
+    return values
+
+
+_Scoring = tuple[int, str, Mapping[str, Any], SavedResponse, "Record"]
+"""The number of a document, its gold answer, the fields of a row, a response and its record."""
+
+
+def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _Scoring]]:
+    """The scoring of each response, in the order of documents; a row is read when it begins."""
+
+    async def one(
+        at: int, question: Any, entry: Mapping[str, Any], said: SavedResponse, right: bool | None
+    ) -> _Scoring:
+        record = await plan.scorer.score(said.text, question, client)
+        if plan.is_right is not None:
+            record = record.graded(right)
+        return at, _target(question), entry, said, record
+
+    for at, document in plan.documents.items():
+        question, first = plan.question(at), None
+        right = plan.is_right(document.metrics) if plan.is_right and document else None
+        for entry, said in document.entries() if document else [({}, SavedResponse(None))]:
+            first = said if first is None else first
+            # One value for several responses is that of the first and its duplicates: nearly all
+            # pipelines of lmms-eval drop the others.
+            yield one(at, question, entry, said, right if said.text == first.text else None)
+
+
+def _target(question: Any) -> str:
+    """The gold answer of a question, as lmms-eval logs it."""
+    if isinstance(question, Question):
+        return question.answer
+    found = next((question[name] for name in ("reference", "answers") if name in question), "")
+    return str(found)
+
+
+def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
+    """The means of groups of which all tasks were scored, weighted by their documents."""
+    sizes = {plan.name: len(plan.documents) for plan in plans}
+    found: dict[str, Any] = {}
+    for group in answered_tasks():
+        members = _members(group)
+        if len(members) > 1 and {*members} == {*sizes}:
+            names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
+            found[group] = {"alias": group} | {
+                name: mean_over_tasks(
+                    [results[each].get(name) for each in members], [sizes[each] for each in members]
+                )
+                for name in names
+            }
+    return found
+
+
+# --- Python --------------------------------------------------------------------------------------
+
+
+def score(
+    rows: Sequence[Mapping[str, Any]], *, judge: str | None = None, task: str | None = None,
+    **settings: Any,
+) -> list[Record]:  # fmt: skip
+    """Score responses in Python: the records, in the order of the rows.
+
+    Works in a notebook, and inside Ray, Spark or a job array: nothing is written but the cache of
+    judge replies.
+
+    Args:
+        rows: dictionaries with ``question`` (or ``statement``), ``response`` and, where there are,
+            ``answer``, ``options``, ``images`` (paths or Pillow images), ``texts``, ``context``,
+            ``reasoning``, ``id``; with ``task``: ``id`` or ``doc_id``, and ``response``.
+        judge: such as ``openai:MODEL``; None: that of the settings.
+        task: a task of a benchmark of ours; None: the rows have their questions.
+        settings: settings by name, such as ``evidence="image"``; they come before variables.
+
+    Raises:
+        UserError: naming the rows, fields or settings that are wrong.
+    """
+    from lmms_rpts.base.settings import load_settings
+    from lmms_rpts.tasks.own.rows import own_questions
+
+    chosen = load_settings(judge=judge, **settings)
+    pairs = own_questions(rows, chosen) if task is None else _task_questions(rows, task, chosen)
+    return run_async(_score_rows(rows, pairs, chosen))
+
+
+async def _score_rows(
+    rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[Scorer, Any]], settings: Settings
+) -> list[Record]:
+    scorers = list(dict.fromkeys(scorer for scorer, _ in pairs))
+    judge = scorers[0].judge if scorers else "none"
+    async with open_client(judge, settings, budget=open_budget(settings)) as client:
+        work = (
+            scorer.score(row.get("response"), question, client)
+            for row, (scorer, question) in zip(rows, pairs, strict=True)
+        )
+        records = []
+        async for record in client.each(work, total=len(pairs), label="Scoring"):
+            pairs[len(records)][0].note(record)
+            records.append(record)
+    for scorer in scorers:
+        scorer.report()
+    return records
+
+
+def _task_questions(
+    rows: Sequence[Mapping[str, Any]], task: str, settings: Settings
+) -> list[tuple[Scorer, Any]]:
+    """The scorer and the question of each row of a task of ours."""
+    if task not in answered_tasks():
+        hint = did_you_mean(task, answered_tasks())
+        raise ResponsesError(f"Unknown task {task!r}.{hint}")
+    found: dict[str, tuple[Scorer, Any]] = {}
+    members = read_documents(task)
+    for member, docs in members.items():
+        scorer = answered_tasks()[member].scorer_of(member, settings)
+        for at, doc in enumerate(docs):
+            make = partial(_question, scorer, member, docs, at)
+            found.setdefault(f"id {doc['id']}", (scorer, make))
+            if len(members) == 1:
+                found[f"doc_id {at}"] = (scorer, make)
+    names = [
+        f"doc_id {row['doc_id']}" if "doc_id" in row else f"id {row.get('id')}" for row in rows
+    ]
+    if unknown := [f"row {at}: {name}" for at, name in enumerate(names) if name not in found]:
+        raise ResponsesError(f"{task} has no document for {listed(unknown)}")
+    return [(scorer, make()) for scorer, make in (found[name] for name in names)]
