@@ -118,8 +118,9 @@ class ScoreFilter(RptsFilter):
         """As in other filters; also documents with images that a text-only judge would need."""
         faults = list(super().document_faults(doc))
         yield from faults
-        needs = bool(doc["visual_clue"]) and not doc["reasoning"] and not self.options.evidence
-        if not faults and needs and not self.sees:
+        if faults or self.sees or self.options.evidence:
+            return
+        if doc["visual_clue"] and not doc["reasoning"]:
             yield self.blindness()
 
     def blindness(self) -> str:
