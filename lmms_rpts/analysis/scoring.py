@@ -39,7 +39,7 @@ from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_docume
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.scoring.score import Scorer
+    from lmms_rpts.scoring.scorer import Scorer
 
 # A task name becomes part of a file's name: "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
@@ -136,11 +136,10 @@ def plan_run(
     saved: SavedResponses,
     run: RunKey,
     settings: Settings,
-    *,
+    selection: Selection,
     task: str | None = None,
     include_path: Path | None = None,
     correct: str | None = None,
-    selection: Selection = Selection(),
 ) -> list[TaskPlan]:
     """What is scored of one run, by task.
 
@@ -155,7 +154,8 @@ def plan_run(
     """
     ours = answered_tasks()
     named = {key.task for key in saved.runs[run]} if task is None else {task}
-    plans, used = [], set[int]()
+    plans: list[TaskPlan] = []
+    used = set[int]()
     members = {each for name in named & {*ours} for each in members_of(name)}
     for name in sorted(members):
         for member, docs in read_documents(name).items():
@@ -233,12 +233,12 @@ def _plan_other(
                 found[at] = each
     if found:
         other.choose([each.metrics for each in found.values() if each], correct)
-        for at, each in sorted(found.items()):
-            if each is not None and each.target is not None:
-                other.check_target(at, each.target)
-        documents = dict(sorted(found.items()))
+        for at, saved_at in sorted(found.items()):
+            if saved_at is not None and saved_at.target is not None:
+                other.check_target(at, saved_at.target)
         scorer = RptsScorer(other.options, choose_judge(settings, None, other.options).name)
-        yield TaskPlan(other.name, scorer, other.question, documents, other.total, other.is_right)
+        by_number = dict(sorted(found.items()))
+        yield TaskPlan(other.name, scorer, other.question, by_number, other.total, other.is_right)
 
 
 def _refuse_stray(
@@ -406,7 +406,7 @@ def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _S
     ) -> _Scoring:
         record = await plan.scorer.score(said.text, question, client)
         if plan.is_right is not None:
-            record = record.graded(right)  # type: ignore[attr-defined]
+            record = record.graded(right)
         known = question if isinstance(question, Mapping) else {"answer": question.answer}
         target = next((known[name] for name in _GOLD if name in known), "")
         return at, Sample(said.text, said.tokens, record.to_json(), str(target), entry), record
@@ -479,7 +479,7 @@ async def _score_rows(
             scorer.score(row.get("response"), question, client)
             for row, (scorer, question) in zip(rows, pairs, strict=True)
         )
-        records = []
+        records: list[Record] = []
         async for record in client.each(work, total=len(pairs), label="Scoring"):
             pairs[len(records)][0].note(record)
             records.append(record)

@@ -131,11 +131,10 @@ def score(
             for skipped in sorted(saved.passed_over):
                 typer.echo(f"Ignored: responses to {skipped}")
             runs = _named_runs(saved, name, models or [])
-            own = {"task": task, "include_path": include_path, "correct": correct}
             plans = {
-                run: plan_run(saved, run, settings, selection=selection, **own) for run in runs
+                run: plan_run(saved, run, settings, selection, task, include_path, correct) for run in runs
             }
-            if requests:
+            if requests and waiting:
                 for run, model in runs.items():
                     planned, source = plans[run], saved.path
                     run_async(score_run(planned, model, settings, source=source, requests=waiting))

@@ -91,8 +91,8 @@ class RunWriter:
             samples = {task: self.folder / f"{stem}{SAMPLES}{task}.jsonl" for task in self.drafts}
             for task, place in samples.items():
                 self.drafts[task][0].rename(place)
-        for file in old:
-            file.unlink(missing_ok=True)
+        for replaced in old:
+            replaced.unlink(missing_ok=True)
         return Written(path, samples)
 
 
