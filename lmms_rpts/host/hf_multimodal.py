@@ -43,8 +43,7 @@ T = TypeVar("T")
 class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     """A checkpoint that AutoProcessor and AutoModelForImageTextToText can load.
 
-    Runs on any device, and on several processes, each with the whole model and a share of the
-    documents; ``device_map=auto`` spreads one model over all GPUs of one process.
+    Each process has the whole model; ``device_map=auto`` spreads it over all GPUs of one process.
 
     The prompt is one user message with the text of the task, its images first or at its ``<image>``
     placeholders. If the task's ``doc_to_messages`` takes ``prefill``, the prompt is its messages:
