@@ -94,6 +94,17 @@ def verdict_on(line: str, score: float | None, reply: str = "Score: {}") -> Verd
     )
 
 
+def verdict(kind: str, reply: str | None, error: str | None) -> dict[str, Any]:
+    """A judge's verdict in a record."""
+    return {
+        "kind": kind,
+        "prompt_version": "1",
+        "value": None if error else "word",
+        "reply": reply,
+        "error": error,
+    }
+
+
 def _with_id(record: dict[str, Any], doc_id: int) -> dict[str, Any]:
     if record["instance"]["id"] != make_doc()["id"]:
         return record
