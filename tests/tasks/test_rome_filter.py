@@ -94,11 +94,7 @@ def test_the_judges_grade_counts(
     (record,) = grade("<think>Oak Hill? No.</think>Final Answer: B")
     assert record["score"] == score
     assert record["grader"] == "llm"
-    assert record["grades"] == {
-        "rule": 1.0,
-        "strict": 1.0,
-        "llm": {"verdict": ANY, "score": score},
-    }
+    assert record["grades"] == {"rule": 1.0, "strict": 1.0, "llm": {"verdict": ANY, "score": score}}
     assert record["settings"] == {
         "grader": "llm",
         "judge": "openai:test",
