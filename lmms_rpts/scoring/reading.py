@@ -99,8 +99,9 @@ async def read(
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
-    reading = unread(question, NO_THINKING)
-    if judged is not None:
+    if judged is None:
+        reading = unread(question, NO_THINKING)
+    else:
         reading = await _read_steps(judged, question, judge, options)
     if statement:
         answer = await _read_stance(part, question, judge, options)
