@@ -132,7 +132,8 @@ def score(
                 typer.echo(f"Ignored: responses to {skipped}")
             runs = _named_runs(saved, name, models or [])
             plans = {
-                run: plan_run(saved, run, settings, selection, task, include_path, correct) for run in runs
+                run: plan_run(saved, run, settings, selection, task, include_path, correct)
+                for run in runs
             }
             if requests and waiting:
                 for run, model in runs.items():
