@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import figure, interval, shorten
-from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

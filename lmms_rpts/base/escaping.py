@@ -1,41 +1,13 @@
-"""Texts for terminals, plots, Markdown and LaTeX: untrusted ones are escaped."""
+"""Short texts of numbers, names and labels; what is untrusted loses its control characters."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
 from itertools import islice
 from typing import Any
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        # At the start of a row, LaTeX reads these two as arguments of the previous row.
-        "[": "{[}",
-        "*": "{*}",
-        **{each: f"\\{each}" for each in "&%$#_{}"},
-    }
-)
-_MARKDOWN = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"}}
-)
-
-# Control characters besides tab and line ends, and controls of the writing direction: an answer
-# "\u202e53" is shown as "35".
-HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-
-# Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
-GUARD = "'"
 _LISTED = 5
 
 # Text for a missing number.
@@ -45,12 +17,6 @@ NONE = "–"
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which models emit but files and servers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def escape_formula(text: str) -> str:
-    """A CSV cell that no spreadsheet runs as a formula: a risky one gets an apostrophe in front."""
-    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return GUARD + text if text.lstrip(GUARD)[:1] in _FORMULA else text
 
 
 def printable(label: str) -> str:
@@ -96,17 +62,6 @@ def interval(found: Any, form: str, ends: str = "") -> str:
     return f"{figure(found.value, form)} [{low}, {high}]"
 
 
-def marked(text: str) -> str:
-    """A text with visible marks for control characters and controls of the writing direction."""
-    return HIDDEN.sub(_mark, text)
-
-
-def _mark(found: re.Match[str]) -> str:
-    """A symbol (``␛``) or a code in brackets (``[U+202E]``)."""
-    code = ord(found[0])
-    return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"
-
-
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label, at most ``width`` terminal columns wide."""
     label = printable(label)[: width + 1]  # each takes at least one column
@@ -150,19 +105,3 @@ def cut_middle(label: str, length: int) -> str:
 def columns(label: str) -> int:
     """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
-
-
-def escape_latex(label: str) -> str:
-    """A label escaped for LaTeX."""
-    return printable(label).translate(_LATEX)
-
-
-def escape_markdown(label: str) -> str:
-    """A label escaped for Markdown, inside and outside tables."""
-    return printable(label).translate(_MARKDOWN)
-
-
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table, names left-aligned; cells must be escaped already."""
-    rule = ["---", *["---:"] * (len(heads) - 1)]
-    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.metrics import Metrics
@@ -16,13 +16,36 @@ from lmms_rpts.runs.record import JudgeCall, JudgeGrade
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
 
-if TYPE_CHECKING:
-    from lmms_rpts.base.sheet import Sheet
-
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
 
 Counts = Mapping[str, int | Mapping[str, int]]
+
+
+class Best(str):
+    """The text of a cell with the best value of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table of texts, which are untrusted.
+
+    Attributes:
+        title: empty: none is shown.
+        heads: headings of the columns.
+        texts: number of text columns; the others, to their right, have numbers.
+        sections: rows that belong together.
+    """
+
+    title: str
+    heads: Sequence[str]
+    texts: int
+    sections: Sequence[Sequence[Sequence[str]]]
+
+    @staticmethod
+    def is_best(cell: str) -> bool:
+        """Whether a cell is emphasized."""
+        return isinstance(cell, Best)
 
 
 class Subject(NamedTuple):

@@ -14,7 +14,6 @@ from typing import Any, Literal
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.fields import Fields, RowError
 from lmms_rpts.base.rows import literal, read_objects
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.filters.documents import as_text, instance_of
@@ -24,6 +23,7 @@ from lmms_rpts.filters.responses import Doc, missing_response
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.benchmark import (
     PREDICTIONS,
