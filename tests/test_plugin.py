@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.documents import AlignedDocuments
+from lmms_rpts.filters.base import AlignedDocuments
 from tests.support.instances import write_folder
 from tests.support.lmms import TASKS_DIR, Run, run, run_lmms_eval
 from tests.support.reform import write_reform

@@ -11,16 +11,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_rpts.filters.questions import ask_about_step
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.filters.documents import Document, DocumentImages
-from lmms_rpts.filters.questions import ask_about_step
+from lmms_rpts.filters.base import Document
 from lmms_rpts.judging.images import encode_image
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
 from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
+from lmms_rpts.scoring.question import DocumentImages
 from lmms_rpts.validation.own_steps import drawn_set
 from lmms_rpts.validation.run import questions_of
 from tests.support.judge_server import (

@@ -69,7 +69,7 @@ def _settings(table: type[Table]) -> Iterator[str]:
         default = None if field.default_factory else field.default
         default = str(default).lower() if isinstance(default, bool) else default
         variables = ", ".join(f"`{each}`" for each in table.variables(name))
-        allowed = table.allowed(name).removeprefix("one of ")
+        allowed = table.allowed(name).removeprefix("use ").removeprefix("one of ")
         allowed = "" if allowed in ("text", "true or false") else allowed
         shown = "" if default is None else f"`{default}`"
         yield f"| `{name}` | {variables} | {shown} | {field.description} | {allowed} |"

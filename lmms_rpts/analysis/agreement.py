@@ -12,9 +12,10 @@ import numpy as np
 from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.base.escaping import count
-from lmms_rpts.filters.record import MODALITIES, JudgedStep, RptsRecord, cluster_of
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.question import cluster_of
+from lmms_rpts.scoring.record import MODALITIES, JudgedStep, RptsRecord
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
 from lmms_rpts.stats.intervals import Estimate, Indices, numbered
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -272,7 +273,7 @@ def _unfit(step: JudgedStep, judge: str) -> str:
     """Why a step has no score of a judge; empty if it has one."""
     if step.score is None:
         return f"{judge} gave no score"
-    return "" if step.questions else BY_RULE
+    return "" if step.verdicts else BY_RULE
 
 
 def _pair(
@@ -285,7 +286,7 @@ def _pair(
 
 
 def _reply(step: JudgedStep) -> str | None:
-    return step.questions[-1].reply
+    return step.verdicts[-1].reply
 
 
 def _documents(pairs: Sequence[StepPair]) -> Indices:

@@ -25,6 +25,7 @@ from lmms_rpts.tasks.grade_types import Grading
 if TYPE_CHECKING:
     import pandas as pd
 
+_WRONG_REASON = "right_for_wrong_reason"
 Category = Literal["right, RPTS >= 0.5", "right for the wrong reason", "right", "wrong", "unscored"]
 Key = tuple[str, Any]
 Pairs = Mapping[Key, tuple[list[Any], list[Any]]]
@@ -344,7 +345,9 @@ def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tup
     names = list(grading.response_metrics)
     scored = "accuracy_rpts" in names
     columns = (
-        [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts")] if scored else [0]
+        [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts", _WRONG_REASON)]
+        if scored
+        else [0]
     )
     found = []
     for (ours, theirs), one, other in zip(
@@ -365,15 +368,18 @@ def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tup
 
 
 def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side:
-    """The result of a run; ``reasoned``: RPTS, and whether answer and reasoning are right."""
+    """The result of a run.
+
+    ``reasoned``: RPTS, whether answer and reasoning are right, and whether the reason is wrong.
+    """
     accuracy = _value(right)
-    rpts, both = map(_value, reasoned) if reasoned else (None, None)
+    rpts, both, wrong_reason = map(_value, reasoned) if reasoned else (None, None, None)
     category: Category
     if accuracy is None or (reasoned and rpts is None):
         category = "unscored"
     elif accuracy < 0.5:
         category = "wrong"
-    elif not reasoned:
+    elif wrong_reason is None:  # no reasoning is scored, or no step could be read
         category = "right"
     elif both is None or both < 0.5:
         category = "right for the wrong reason"

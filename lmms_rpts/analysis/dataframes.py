@@ -16,14 +16,14 @@ from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.files import draft_of
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
@@ -291,7 +291,7 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
     weights = step_weights(tree, settings.decay, settings.focus_height)
     restating = response.diagnosis.restating
     for at, step in enumerate(response.steps):
-        last = step.questions[-1] if step.questions else None
+        last = step.verdicts[-1] if step.verdicts else None
         yield {
             **response_cells(run, response),
             **spent_on(step, cost),
@@ -307,12 +307,19 @@ def _of_steps(run: Run, response: RptsRecord, cost: Cost) -> Iterable[dict[str, 
             "score": step.score,
             "first_error": error is not None and error.step == at,
             "note": step.note,
-            "question": last and last.kind,
+            "question": _question(step),
             "evidence": "\n".join(last.evidence) if last else None,
             "reply": last and last.reply,
-            "error": last and last.error,
+            "error": step.error,
             "rpts": response.rpts,
         }
+
+
+def _question(step: JudgedStep) -> str | None:
+    """The last question to the judge about a step: ``image``, ``inference`` or ``second``."""
+    if len(step.verdicts) > 1:
+        return "second"
+    return step.verdicts[0].kind.removesuffix("_seen") if step.verdicts else None
 
 
 # --- files: Parquet, JSON lines and CSV

@@ -7,24 +7,24 @@ estimated from the length of the texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
-from itertools import count
 from statistics import stdev
-from typing import Any, TypeVar
+from typing import Any, cast
 
 from lmms_rpts.base.settings import Source, TransformMode
-from lmms_rpts.filters.documents import STANCES
-from lmms_rpts.filters.questions import Plan, ask_about_step
-from lmms_rpts.filters.response_reading import MAX_STEPS, QuestionReading, Reading, tidied
-from lmms_rpts.judging import Dialogue, JudgeRequest, Usage, Verdict
 from lmms_rpts.judging.budget import guess_input_tokens
+from lmms_rpts.judging.client import Client, run_async
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Request, Usage, Verdict
 from lmms_rpts.reasoning.clues import Evidence
+from lmms_rpts.scoring.options import Options
+from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.reading import read
+from lmms_rpts.scoring.steps import judge_steps
 
-T = TypeVar("T")
 Doc = Mapping[str, Any]
 
 DOUBTED = 0.3
@@ -119,8 +119,12 @@ def estimate_need(
         gold.append(f"{thinking}{chain}\n{ending}")
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        tally = _Tally(prompts or Prompts(), evidence, longest, source)
-        return [tally.need(doc, text, mode) for doc, text in zip(docs, texts, strict=True)]
+        judge = _Counter(prompts or Prompts(), evidence, longest, source)
+
+        async def counted() -> list[Need]:
+            return [await judge.need(*each, mode) for each in zip(docs, texts, strict=True)]
+
+        return run_async(counted())
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
     requested: TransformMode = "rule" if source == "answer" else mode
@@ -151,54 +155,63 @@ def _by_spread(needs: Sequence[Need]) -> Need:
     return Need(upper([each.calls for each in needs]), Usage(read, said))
 
 
-@dataclass
-class _Tally:
-    """Builds the requests of a run without sending them, and counts them.
+class _Counter:
+    """A judge that counts the requests of a run instead of answering them.
 
-    ``longest``: each inference is doubted, and each reply is as long as its prompt allows.
+    Args:
+        prompts, evidence, source: as for `estimate_need`.
+        longest: each inference is doubted, and each reply is as long as its prompt allows.
     """
 
-    prompts: Prompts
-    evidence: Evidence | None
-    longest: bool
-    source: Source
-    _need: Need = field(default_factory=Need)
-    _inferences: Iterator[int] = field(default_factory=lambda: count(1))
+    name, writes, sees, comparable, stopped = "counter", True, True, True, None
 
-    def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
+    def __init__(
+        self, prompts: Prompts, evidence: Evidence | None, longest: bool, source: Source
+    ) -> None:
+        self.prompts, self.evidence, self.longest, self.source = prompts, evidence, longest, source
+        self._need, self._doc = Need(), dict[str, Any]()
+        self._inferences, self._doubted = 0, False
+
+    async def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
         """What one response takes."""
-        self._need, prompts = Need(), self.prompts
-        kind = Reading if doc["answer"] in STANCES else QuestionReading
-        reading = kind(mode, True, prompts, source=self.source)
-        read = tidied(self._finished(reading.read(response, doc), doc), MAX_STEPS)
-        for query in Plan.of(read, doc, self.evidence).queries:
-            self._finished(ask_about_step(query, doc, prompts), doc)
+        self._need, self._doc = Need(), doc
+        options = Options(
+            prompts=self.prompts,
+            mode=mode,
+            evidence=self.evidence,
+            source=self.source,
+            form="agree" if doc["answer"] in STANCES else "none",
+        )
+        question, judge = Question.of(doc), cast(Client, self)
+        reading = await read(response, question, judge, options)
+        await judge_steps(reading, question, judge, options)
         return self._need
 
-    def _finished(self, dialogue: Dialogue[T], doc: Doc) -> T:
-        try:
-            request, first = next(dialogue), True
-            while True:
-                request, first = dialogue.send(self._answer(request, doc, first)), False
-        except StopIteration as end:
-            result: T = end.value
-            return result
-
-    def _answer(self, request: JudgeRequest, doc: Doc, first: bool) -> Verdict:
+    async def ask(self, request: Request) -> Verdict:
+        """A made-up verdict."""
         for image in request.images:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
         said = request.most_tokens if self.longest else SAID[request.kind]
         self._need += Need(1, Usage(guess_input_tokens(request), said))
+        value: float | str = 1.0
         if request.kind in ("transform", "question_steps"):
-            return Verdict("", "\n".join(_typical_chain(doc)))
-        if request.kind == "answer":
-            return Verdict("", doc["answer"])
-        doubted = False
-        if request.kind == "inference" and first:
-            at = next(self._inferences)
-            doubted = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
-        return Verdict("", 0.4 if doubted else 1.0)
+            value = "\n".join(_typical_chain(self._doc))
+        elif request.kind == "answer":
+            value = self._doc["answer"]
+        elif request.kind.startswith("inference"):
+            value = 0.4 if self._doubts() else 1.0
+        return Verdict(kind=request.kind, prompt_version="", value=value)
+
+    def _doubts(self) -> bool:
+        """Whether an inference scores less than 0.5; its second question does not."""
+        if self._doubted:
+            self._doubted = False
+            return False
+        self._inferences += 1
+        at = self._inferences
+        self._doubted = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
+        return self._doubted
 
 
 def _typical_chain(doc: Doc) -> list[str]:

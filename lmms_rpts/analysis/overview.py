@@ -7,15 +7,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.filters.metrics import is_sound
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.scoring.metrics import RIGHT_REASON, is_sound
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
-Outcome = Literal["right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "unjudged"]
+Outcome = Literal[
+    "right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "no_steps", "unjudged"
+]
 
 _APART = 0.3
 """The RPTS of two responses differ if the difference is larger than this."""
@@ -44,10 +46,12 @@ class Overview:
 
 
 def outcome(response: RptsRecord) -> Outcome:
-    """The outcome of a response; sound means an RPTS of at least 0.5."""
+    """The outcome of a response; sound means an RPTS of at least the threshold."""
     if response.rpts is None or response.answer.correct is None:
         return "unjudged"
-    sound = is_sound(response.rpts)
+    if response.outcome == "no_steps":
+        return "no_steps"
+    sound = is_sound(response.rpts, response.settings.threshold)
     if response.answer.correct:
         return "right_sound" if sound else "right_unsound"
     return "wrong_sound" if sound else "wrong_unsound"
@@ -80,9 +84,10 @@ def differing_in(records: Sequence[RptsRecord]) -> tuple[str, ...]:
     right = {each.answer.correct for each in records} - {None}
     scores = [each.rpts for each in records if each.rpts is not None]
     spread = max(scores) - min(scores) if scores else 0.0
+    threshold = records[0].settings.threshold if records else RIGHT_REASON
     found = {
         "answer": len(right) > 1,
-        "soundness": len(set(map(is_sound, scores))) > 1,
+        "soundness": len({is_sound(each, threshold) for each in scores}) > 1,
         "rpts": round(spread, 9) > _APART,
     }
     return tuple(name for name, differs in found.items() if differs)

@@ -12,9 +12,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.escaping import did_you_mean, shorten
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.rating_file import RatedItem, RatedRow, read_rating_file
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
@@ -176,7 +176,7 @@ class RatingSample:
 
 def rated_steps(response: RptsRecord) -> tuple[int, ...]:
     """The numbers of the steps that were judged by premises or images, which raters are shown."""
-    return tuple(at for at, step in enumerate(response.steps) if step.questions)
+    return tuple(at for at, step in enumerate(response.steps) if step.verdicts)
 
 
 def draw_sample(run: Run, steps: int = STEPS, seed: int = 0) -> RatingSample:
@@ -232,5 +232,5 @@ def _longest_text(response: RptsRecord) -> int:
     instance = response.instance
     texts = [instance.statement, instance.context, *instance.textual_clue]
     for step in response.steps:
-        texts += [step.conclusion, *(step.questions[0].evidence if step.questions else ())]
+        texts += [step.conclusion, *(step.verdicts[0].evidence if step.verdicts else ())]
     return max(map(len, texts))

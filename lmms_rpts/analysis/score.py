@@ -9,7 +9,6 @@ from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts import __version__
@@ -30,8 +29,9 @@ from lmms_rpts.runs.responses import (
 )
 from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.writing import RunWriter, Written, metric_results, open_run, replaced_files
+from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
-from lmms_rpts.tasks.benchmark import answered_tasks, configuration, images_folder, read_documents
+from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_documents
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.budget import Budget
@@ -201,12 +201,17 @@ def _plan_own(
         if there and selection.has(at, doc["id"]):
             found[at] = document
     if found:
-        benchmark = answered_tasks()[task]
-        scorer = resolve_name(str(benchmark.scorer))(task, settings)
-        images = images_folder(task)
-        yield TaskPlan(
-            task, scorer, lambda at: scorer.question(docs[at], task, at, images), found, len(docs)
-        )
+        scorer = answered_tasks()[task].scorer_of(task, settings)
+        make = partial(_question, scorer, task, docs)
+        yield TaskPlan(task, scorer, make, found, len(docs))
+
+
+def _question(scorer: Scorer, task: str, docs: Sequence[Mapping[str, Any]], at: int) -> Any:
+    """The question of a document of a task of ours."""
+    question = scorer.question(docs[at])
+    if isinstance(question, Question):
+        return question.model_copy(update={"task": task, "doc_id": at})
+    return question
 
 
 def _plan_other(
@@ -350,7 +355,7 @@ def score_run(
                 "model_args": {"name": model, "samples": source},
                 **config,
                 "resolved_cli_args": {"timezone": "UTC"},
-                "lmms_rpts": configuration(settings),
+                "lmms_rpts": configuration(),
                 "lmms_rpts_version": __version__,
             },
             "model_source": "replay",
@@ -455,8 +460,8 @@ def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _S
     ) -> _Scoring:
         record = await plan.scorer.score(said.text, question, client)
         if plan.is_right is not None:
-            record = record.graded_by_task(right)
-        return at, plan.scorer.target(question), entry, said, record
+            record = record.graded(right)
+        return at, _target(question), entry, said, record
 
     for at, document in plan.documents.items():
         question, first = plan.question(at), None
@@ -466,6 +471,14 @@ def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _S
             # One value for several responses is that of the first and its duplicates: nearly all
             # pipelines of lmms-eval drop the others.
             yield one(at, question, entry, said, right if said.text == first.text else None)
+
+
+def _target(question: Any) -> str:
+    """The gold answer of a question, as lmms-eval logs it."""
+    if isinstance(question, Question):
+        return question.answer
+    found = next((question[name] for name in ("reference", "answers") if name in question), "")
+    return str(found)
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
@@ -545,10 +558,9 @@ def _task_questions(
     found: dict[str, tuple[Scorer, Any]] = {}
     members = read_documents(task)
     for member, docs in members.items():
-        scorer = resolve_name(str(answered_tasks()[member].scorer))(member, settings)
-        images = images_folder(member)
+        scorer = answered_tasks()[member].scorer_of(member, settings)
         for at, doc in enumerate(docs):
-            make = partial(scorer.question, doc, member, at, images)
+            make = partial(_question, scorer, member, docs, at)
             found.setdefault(f"id {doc['id']}", (scorer, make))
             if len(members) == 1:
                 found[f"doc_id {at}"] = (scorer, make)

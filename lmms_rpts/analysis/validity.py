@@ -12,7 +12,6 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import interval, shorten
 from lmms_rpts.base.settings import SettingError, load_settings
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import (
@@ -22,6 +21,7 @@ from lmms_rpts.runs.validity import (
     set_title,
     validity_in,
 )
+from lmms_rpts.scoring.record import RptsRecord
 
 _LONGEST = 80
 _SHOWN = {"auc": "AUC", "sensitivity": "sensitivity", "specificity": "specificity"}

@@ -6,7 +6,6 @@ the one that LMMS_RPTS_CONFIG names. `Settings` is its top level; benchmarks add
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
@@ -16,7 +15,7 @@ from difflib import get_close_matches
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Json, ValidationError
 from pydantic import ValidationInfo as Info
 from pydantic import field_validator as check
 from pydantic_settings import BaseSettings, EnvSettingsSource, InitSettingsSource
@@ -37,6 +36,7 @@ Source = Literal["answer", "thinking"]
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
+_ENDPOINT = "/chat/completions"  # lmms-eval's OPENAI_API_URL is not a base URL
 _FOR_TESTS = "LMMS_RPTS_REFERENCE"
 _KEY, _URLS = "OPENAI_API_KEY", ("OPENAI_API_URL", "OPENAI_BASE_URL")
 # api_key, openai_key, base_url in rpts.toml: the message says where they belong
@@ -55,23 +55,24 @@ class Price:
     output: float
 
 
-def setting(default: Any, help: str, variable: str = "", **more: Any) -> Any:
+def setting(default: Any, help: str, *variables: str, allowed: str = "", **more: Any) -> Any:
     """A field of a `Table`.
 
     Args:
         default: its default, or a function that returns it.
         help: its meaning, for the page of all settings.
-        variable: its variable, if that is not the prefix of the table and its own name.
+        variables: its variables, if not the prefix of the table and its own name.
+        allowed: what it may be, as `Table.allowed`; empty: as its type says.
         more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
-    how = {"default_factory" if callable(default) else "default": default}
-    alias = AliasChoices(variable) if variable else None
-    return Field(**how, description=help, validation_alias=alias, **more)
+    more["default_factory" if callable(default) else "default"] = default
+    more |= {"description": help, "json_schema_extra": {"allowed": allowed}}
+    return Field(validation_alias=AliasChoices(*variables) if variables else None, **more)
 
 
 def _environment(default: Any, *variables: str, **more: Any) -> Any:
     """A field that is no setting: only variables set it, and it is not recorded."""
-    return Field(default, validation_alias=AliasChoices(*variables), exclude=True, **more)
+    return setting(default, "", *variables, exclude=True, **more)
 
 
 class Table(BaseSettings):
@@ -81,13 +82,8 @@ class Table(BaseSettings):
     benchmark has a table.
     """
 
-    model_config = Config(
-        frozen=True,
-        extra="forbid",
-        allow_inf_nan=False,
-        populate_by_name=True,
-        enable_decoding=False,
-    )
+    model_config = Config(frozen=True, extra="forbid", allow_inf_nan=False)
+    model_config |= {"populate_by_name": True, "enable_decoding": False}
     TABLE: ClassVar[str] = ""
 
     @classmethod
@@ -113,7 +109,7 @@ class Table(BaseSettings):
         if cls.model_fields[name].repr:
             value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
             origin = f"{name}={value} in {file}" if origin == file else f"{origin}={value}"
-        reason = fault.get("ctx", {}).get("error") or f"use {cls.allowed(name)}"
+        reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
         raise SettingError(f"{origin}: {reason}")
 
     @classmethod
@@ -151,15 +147,17 @@ class Table(BaseSettings):
 
     @classmethod
     def allowed(cls, name: str) -> str:
-        """What a setting may be, as ``a number from 0 to 1``."""
+        """What a setting may be, as ``use a number from 0 to 1``."""
         schema = cls.model_json_schema(by_alias=False)["properties"][name]
+        if schema["allowed"]:
+            return str(schema["allowed"])
         schema = schema | schema.get("anyOf", [{}])[0]
         if "enum" in schema:
-            return f"one of {', '.join(schema['enum'])}"
+            return f"use one of {', '.join(schema['enum'])}"
         kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
         low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
         bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
-        return f"{kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
+        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
 
 def _default_cache() -> Path:
@@ -172,52 +170,16 @@ def _default_cache() -> Path:
     return Path(home, "lmms_rpts")
 
 
-def _price(text: str) -> Price:
-    try:
-        price = Price(*map(float, text.split("/")))
-    except (ValueError, TypeError):
-        price = Price(-1, -1)
-    if any(not 0 <= each < 1e6 for each in (price.input, price.output)):
-        raise ValueError("use the price of a million input and output tokens, such as 0.15/0.60")
-    return price
-
-
-def _base_url(text: str) -> str:
-    if text and not text.startswith(("http://", "https://")):
-        raise ValueError("use a URL that begins with http:// or https://")
-    if re.search(r"[,\s]", text):
-        raise ValueError("use one URL; a gateway distributes calls to several servers")
-    if re.search("^[^/]*//[^/]*@|[?#]", text):
-        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
-    # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    return text.rstrip("/").removesuffix("/chat/completions")
-
-
 def _openai_headers() -> Mapping[str, str]:
     names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
     return {header: _variable(name) for name, header in names.items() if _variable(name)}
 
 
-def _json_object(value: Any) -> Any:
-    """An object of the file, or the JSON text of a variable."""
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        found = value
-    if not isinstance(found, dict):
-        raise ValueError('use a JSON object, such as {"top_k": 20}')
-    return found
-
-
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
 _PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
-_Price = Annotated[
-    str | None,
-    BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
-    AfterValidator(lambda text: text if text and _price(text) else None),
-]
-_Json = Annotated[dict[str, Any], BeforeValidator(_json_object)] | None
+_Json = dict[str, Any] | Json[dict[str, Any]] | None
+_BaseUrl = Annotated[str, AfterValidator(lambda url: url.rstrip("/").removesuffix(_ENDPOINT))]
 
 
 class Settings(Table):
@@ -231,9 +193,18 @@ class Settings(Table):
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`")
     temperature: float = setting(0.0, "temperature of the judge", ge=0.0, le=2.0)
     judge_reason: bool = setting(True, "a reason with each score; `false`: the score alone")
-    extra_body: _Json = setting(None, "fields added to each request; in the file, in `[judge]`")
+    extra_body: _Json = setting(
+        None,
+        "fields added to each request; in the file, in `[judge]`",
+        allowed='use a JSON object, such as {"top_k": 20}',
+    )
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
-    price: _Price = setting(None, "INPUT/OUTPUT price per million tokens")
+    price: str | None = setting(
+        None,
+        "INPUT/OUTPUT price per million tokens",
+        allowed="use the price of a million input and output tokens, such as 0.15/0.60",
+        pattern=r"^\d*\.?\d+ */ *\d*\.?\d+$",
+    )
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", ge=0.0, le=1e9)
     evidence: Evidence | None = setting(None, "evidence for claims about images")
@@ -245,7 +216,13 @@ class Settings(Table):
     threshold: float = setting(0.5, "lowest RPTS that counts as good reasoning", ge=0.0, le=1.0)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`")
     relations: Place | None = setting(None, "labels of relations: a table, or a folder of tables")
-    openai_url: Annotated[str, BeforeValidator(_base_url)] = _environment("", *_URLS, repr=False)
+    openai_url: _BaseUrl = _environment(
+        "",
+        *_URLS,
+        allowed="use one URL, without password or query, such as http://localhost:8000/v1",
+        pattern=r"^(https?://[^\s,?#@]+)?$",
+        repr=False,
+    )
     openai_headers: Mapping[str, str] = Field(
         default_factory=_openai_headers, exclude=True, repr=False
     )
@@ -267,7 +244,7 @@ class Settings(Table):
     @property
     def unit_price(self) -> Price | None:
         """The price as numbers; None if it is not set."""
-        return _price(self.price) if self.price else None
+        return Price(*map(float, self.price.split("/"))) if self.price else None
 
 
 def load_settings(**options: object) -> Settings:

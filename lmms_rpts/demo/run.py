@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -18,9 +17,7 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.settings import CONFIG
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.benchmark import settings_tables
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
@@ -40,6 +37,7 @@ _ROWS = (
 # The demo uses its own settings, not those of the shell.
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
+_LINES = 15
 _LINES = 15
 # lmms-eval dates its files in the time of Singapore, and the demo's folder has a date as well. Only
 # UTC is sure to have a name that lmms-eval knows.
@@ -81,13 +79,6 @@ def run_demo(output: Path) -> None:
 
 def _evaluate(model: str, folder: Path) -> None:
     """Run lmms-eval on the responses of a model."""
-    ours = [name for table in settings_tables() for name in table.variables()]
-    kept = {name: each for name, each in os.environ.items() if not name.startswith(_CLEARED)}
-    environment = {name: each for name, each in kept.items() if name not in ours} | {
-        CONFIG: os.devnull,
-        "LMMS_RPTS_JUDGE": "lexical",
-        "HF_HUB_OFFLINE": "1",
-    }
     samples, log = HERE / "responses" / f"{model}.jsonl", folder.with_suffix(".log")
     if "," in f"{samples}{folder}":
         raise DemoError(f"lmms-eval can't take a path with a comma: {samples}, {folder}")
@@ -96,12 +87,7 @@ def _evaluate(model: str, folder: Path) -> None:
     try:
         with log.open("w", encoding="utf-8") as out:
             subprocess.run(  # noqa: S603 - our own command, no shell
-                command,
-                env=environment,
-                stdout=out,
-                stderr=subprocess.STDOUT,
-                timeout=_TIME_LIMIT,
-                check=False,
+                command, stdout=out, stderr=subprocess.STDOUT, timeout=_TIME_LIMIT, check=False
             )
     except subprocess.TimeoutExpired:
         raise DemoError(f"lmms-eval took over {_TIME_LIMIT} s; see {log}") from None

@@ -1,39 +1,25 @@
-"""Base classes of the filters: documents aligned with responses, one judge per run."""
+"""Base class of the filters: documents aligned with responses, and work with the run's judge."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from typing import Any, ClassVar, TypeVar
 
 from lmms_eval.api.filter import Filter
 from loguru import logger
 
 from lmms_rpts.base.schema import Model
-from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.budget import run_budget, send_usage
-from lmms_rpts.filters.documents import (
-    AlignedDocuments,
-    ReasoningDocument,
-    Visuals,
-    field_faults,
-    gold_faults,
-    missing_fields,
-)
-from lmms_rpts.filters.responses import REQUEST_FAILED, Doc, missing_response
-from lmms_rpts.judging import (
-    NO_JUDGE,
-    Dialogue,
-    JudgeConfigurationError,
-    backend_of,
-    choices,
-    find_judge,
-    open_engine,
-)
-from lmms_rpts.judging.progress import Board
-from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.filters.session import session
+from lmms_rpts.judging.client import Client, open_client, run_async
+from lmms_rpts.judging.images import DEFAULT_LONGEST
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, field_faults, gold_faults
 
 T = TypeVar("T")
+Doc = Mapping[str, Any]
+
+Visuals = Callable[[int], Sequence[Any]]
+"""Returns the Pillow images of a document by its number; decodes them at each call."""
 
 
 class FilterInputError(ValueError):
@@ -45,16 +31,23 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
 
     ``apply`` gets one list of responses per instance, and the instances' documents. The plugin
     makes lmms-eval pass the right documents; without the plugin, a filter can only check that their
-    number is right. ``visuals`` returns the images of the task's documents and is set by the
-    plugin. ``unasked``: metrics without a value because the settings leave out their questions;
-    they are removed from the results.
+    number is right.
+
+    Attributes:
+        task: the task of the documents, once known.
+        judge: name of the judge.
+        visuals: returns the images of the task's documents; the plugin sets it.
+        unasked: metrics without a value because the settings leave out their questions; they are
+            removed from the results.
+        takes, gives: the types of its input and output.
     """
 
     task: str | None = None
-    unasked: frozenset[str] = frozenset()
+    judge: str = NO_JUDGE
     visuals: Visuals | None = None
-    takes: type = str
-    gives: type = str
+    unasked: frozenset[str] = frozenset()
+    takes: ClassVar[type] = str
+    gives: ClassVar[type] = str
     DATA = "RPTS-Eval"
     DOCUMENT: type[Model] = ReasoningDocument
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
@@ -62,9 +55,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why the filter cannot process a document, as sentences without their full stops."""
         faults = field_faults(doc, self.DOCUMENT)
-        if not faults and issubclass(self.DOCUMENT, ReasoningDocument):
-            faults += gold_faults(doc)
-        yield from faults
+        yield from faults or gold_faults(doc)
 
     def documents(self, task: Any, instances: Sequence[Any]) -> Sequence[Doc]:
         """The documents of some instances of a task of lmms-eval, in their order."""
@@ -73,8 +64,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
             [each.doc_id for each in instances],
             task.config.task,
             self.visuals,
-            load_settings().image_size,
+            session().settings.image_size,
         )
+
+    def stop_judging(self) -> None:
+        """Stop judging, so that unneeded results cost nothing."""
+        self.judge = NO_JUDGE
 
     def map_responses(
         self,
@@ -84,21 +79,30 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> list[list[T]]:
         """Run ``work`` on all (response, document) pairs at once; the results by instance."""
         self.task = getattr(docs, "task", None)  # known to the plugin's documents
-        resps = [_listed(responses) for responses in resps]
-        if self.takes is str:
-            resps = [[_text_or_none(response) for response in responses] for responses in resps]
-        self._check(resps, docs)
+        listed = [self._listed(responses) for responses in resps]
+        self.check(listed, docs)
         pairs = [
             (response, doc)
-            for responses, doc in zip(resps, docs, strict=True)
+            for responses, doc in zip(listed, docs, strict=True)
             for response in responses
         ]
-        if self.takes is str:
-            _report_missing([response for response, _ in pairs])
         results = iter(work(pairs))
-        return [[next(results) for _ in responses] for responses in resps]
+        return [[next(results) for _ in responses] for responses in listed]
 
-    def _check(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> None:
+    def _listed(self, responses: Any) -> list[Any]:
+        """The responses of one instance; what is neither a text nor of ours counts as None."""
+        # An instance without any response (a token budget ran out) still yields a record.
+        found = [responses] if isinstance(responses, str) else list(responses or [None])
+        if self.takes is not str:
+            return found
+        ours = [type(each).__module__.partition(".")[0] == "lmms_rpts" for each in found]
+        return [
+            each if own or isinstance(each, str) else None
+            for each, own in zip(found, ours, strict=True)
+        ]
+
+    def check(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> None:
+        """Raise FilterInputError for responses that do not fit the documents or the filter."""
         name = type(self).__name__
         if len(resps) != len(docs):
             raise FilterInputError(
@@ -107,124 +111,149 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 "exactly the instances' documents."
             )
         if len(docs):
-            missing = missing_fields(docs[0], self.DOCUMENT)
+            needed = self.DOCUMENT.model_fields.items()
+            missing = [key for key, each in needed if each.is_required() and key not in docs[0]]
             if missing:
                 raise FilterInputError(
                     f"{name} needs documents with the fields of {self.DATA}; "
                     f"missing: {', '.join(missing)}"
                 )
-        for responses in resps:
-            for response in responses:
-                if response is not None and not isinstance(response, self.takes):
-                    raise FilterInputError(
-                        f"{name} expects {self.takes.__name__}, got {type(response).__name__}: "
-                        f"{self.ORDER}"
-                    )
+        for response in (each for responses in resps for each in responses):
+            if response is not None and not isinstance(response, self.takes):
+                raise FilterInputError(
+                    f"{name} expects {self.takes.__name__}, got {type(response).__name__}: "
+                    f"{self.ORDER}"
+                )
+
+    def judged(
+        self,
+        work: Callable[[Client], Iterable[Coroutine[Any, Any, T]]],
+        total: int,
+        label: str,
+        judge: str | None = None,
+    ) -> list[T]:
+        """The results of coroutines that may ask the judge, in their order.
+
+        Args:
+            work: returns them, given the client of the judge.
+            total: their number.
+            label: what they do, for the progress bar.
+            judge: name of the judge, if not that of the filter.
+        """
+        run, name = session(), judge or self.judge
+        settings, used = run.settings, run.budget.usage()
+
+        async def results() -> tuple[list[T], str | None]:
+            async with open_client(name, settings, run.budget) as client:
+                shown = settings.rank == 0
+                each = client.each(work(client), total=total, label=label, shown=shown)
+                return [result async for result in each], client.stopped
+
+        try:
+            found, stopped = run_async(results())
+        except KeyboardInterrupt:
+            if name != NO_JUDGE and settings.cache is not None:
+                logger.warning(
+                    "Interrupted while judging. The judge replies so far are cached in {}. Run "
+                    "the same command again to request only the rest. Responses are generated "
+                    "again, except with --use_cache.",
+                    settings.cache,
+                )
+            raise
+        if stopped:
+            logger.error(
+                "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
+                "saved with --log_samples or --use_cache. Run the same command again to request "
+                "only the missing replies.",
+                stopped,
+            )
+        self._log_usage(name, used, run.budget.usage())
+        return found
+
+    def _log_usage(self, judge: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
+        """Add what the judge has read and written to lmms-eval's usage."""
+        from lmms_eval.models.model_utils.usage_metrics import log_usage
+
+        read, written = (after[name] - before[name] for name in ("input_tokens", "output_tokens"))
+        if read or written:
+            log_usage(judge, self.task, read, written, 0, source="judge")
 
 
-class JudgingFilter(RptsFilter):
-    """A filter that may ask a judge.
+def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
+    """One string per instance; a list of strings for an instance with several responses."""
+    return [each[0] if len(each) == 1 else list(each) for each in records]
+
+
+# --- documents of responses ----------------------------------------------------------------------
+
+
+class Document(dict[str, Any]):
+    """The fields of a document; ``images``: for judges with vision, None if unavailable."""
+
+    images: DocumentImages | None = None
+
+
+class AlignedDocuments(Sequence[Mapping[str, Any]]):
+    """The documents of some instances, in the instances' order, without their media.
+
+    lmms-eval pairs the responses of this process with the documents of the whole data set, which
+    are different documents if there are several processes or an offset. Read-only and lazy: a row
+    is read on access, and no image is decoded until a judge needs it.
 
     Args:
-        judge: the judge, if LMMS_RPTS_JUDGE is not set.
-
-    Raises:
-        JudgeConfigurationError: at once, if no judge is configured or it cannot be used.
+        docs: all documents of the task, by number.
+        doc_ids: the numbers of the instances' documents.
+        task: the task of the documents.
+        visuals: returns their images; None: no images for judges.
+        longest: maximum of the longer side of images for judges, in pixels.
     """
 
-    def __init__(self, judge: str | None = None) -> None:
-        super().__init__()
-        self.settings = load_settings()
-        self.judge = self.choose(judge)
-        self.prompts = Prompts(self.settings.prompts)
+    def __init__(
+        self,
+        docs: Any,
+        doc_ids: Iterable[int],
+        task: str | None = None,
+        visuals: Visuals | None = None,
+        longest: int = DEFAULT_LONGEST,
+    ) -> None:
+        self.task = task
+        self.doc_ids = list(doc_ids)
+        self._docs = without_media(docs)
+        self._visuals, self._longest = visuals, longest
+        self._images: dict[int, DocumentImages] = {}
 
-    def choose(self, default: str | None) -> str:
-        """The judge of this filter, after its checks."""
-        judge = self.settings.judge or default
-        if judge is None:
-            raise JudgeConfigurationError(
-                f"No judge is configured to score the reasoning. {choices()}"
+    def __len__(self) -> int:
+        return len(self.doc_ids)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self._document(doc_id) for doc_id in self.doc_ids[at]]
+        return self._document(self.doc_ids[at])
+
+    def _document(self, doc_id: int) -> Mapping[str, Any]:
+        row = self._docs[doc_id]
+        visuals = self._visuals
+        if visuals is None:
+            return row  # type: ignore[no-any-return]  # from a data set of any kind
+        doc = Document(row)
+        if doc_id not in self._images:  # shared by all responses to the document
+            self._images[doc_id] = DocumentImages(
+                lambda: visuals(doc_id), self._longest, str(doc.get("language"))
             )
-        return find_judge(judge, self.settings).name
-
-    @property
-    def can_write(self) -> bool:
-        """Whether the judge can write text."""
-        return backend_of(self.judge).writes
-
-    def stop_judging(self) -> None:
-        """Stop judging, so that unneeded results cost nothing."""
-        self.judge = NO_JUDGE
-
-    def converse(
-        self, dialogues: Sequence[Dialogue[T]], label: str, unit: str = "responses"
-    ) -> tuple[list[T], str | None]:
-        """The results of conversations with the judge, and why judging stopped, if it did."""
-        global _passes
-        settings = self.settings
-        budget = run_budget(settings)
-        budget.task = self.task
-        _passes += 1
-        with open_engine(
-            self.judge,
-            concurrency=settings.concurrency,
-            cache_dir=settings.cache,
-            progress=settings.rank == 0,
-            budget=budget,
-            board=Board(f"progress/{_passes}", settings.rank, settings.processes),
-        ) as engine:
-            try:
-                results = engine.converse(dialogues, label, unit)
-            except KeyboardInterrupt:
-                if self.judge != NO_JUDGE and settings.cache is not None:
-                    logger.warning(
-                        "Interrupted while judging. The judge replies so far are cached in {}. Run "
-                        "the same command again to request only the rest. Responses are generated "
-                        "again, except with --use_cache.",
-                        settings.cache,
-                    )
-                raise
-            fatal = engine.fatal
-            budget.stopped = budget.stopped or fatal
-            engine.warn_of_one_score()
-        send_usage()
-        return results, fatal
+        doc.images = self._images[doc_id]
+        return doc
 
 
-_passes = 0
-"""Number of judging stages in this process: the same in all processes at the same stage."""
+def without_media(docs: Any) -> Any:
+    """A data set without its columns of images, sounds and videos; other objects unchanged."""
+    features = getattr(docs, "features", None)
+    if features is None:
+        return docs
+    from datasets import Audio, Image, Sequence, Video
 
+    def is_media(feature: Any) -> bool:
+        inner = feature.feature if isinstance(feature, Sequence) else feature
+        return isinstance(inner, Audio | Image | Video)
 
-def _text_or_none(response: Any) -> Any:
-    """The response as text; None for other types, except results of filters in the wrong order."""
-    of_ours = type(response).__module__.partition(".")[0] == "lmms_rpts"
-    return response if isinstance(response, str) or of_ours else None
-
-
-def _report_missing(responses: Sequence[str | None]) -> None:
-    """Log how many model requests failed, and how many responses are empty."""
-    why = (missing_response(response) for response in responses)
-    failed = Counter(each for each in why if each and each.startswith(REQUEST_FAILED))
-    if failed:
-        logger.warning(
-            "{} of {} model requests failed. Their responses are left out of all means; most "
-            "often: {}",
-            failed.total(),
-            len(responses),
-            failed.most_common(1)[0][0].removeprefix(REQUEST_FAILED),
-        )
-    empty = sum(response is not None and not response.strip() for response in responses)
-    if empty:
-        logger.warning(
-            "{} of {} responses are empty and count as wrong. Some model wrappers of lmms-eval "
-            "return an empty text for a failed request: see its log",
-            empty,
-            len(responses),
-        )
-
-
-def _listed(responses: Any) -> list[Any]:
-    if isinstance(responses, str) or responses is None:
-        return [responses]
-    # An instance without any response (a token budget ran out) still yields a record.
-    return list(responses) or [None]
+    media = [name for name, feature in features.items() if is_media(feature)]
+    return docs.remove_columns(media)

@@ -12,16 +12,9 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.documents import (
-    AlignedDocuments,
-    Document,
-    DocumentImages,
-    ReasoningDocument,
-    as_text,
-    missing_fields,
-    without_media,
-)
+from lmms_rpts.filters.base import AlignedDocuments, Document, without_media
 from lmms_rpts.host.task_files import task_files
+from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, as_text
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
@@ -116,7 +109,10 @@ def documents_of(name: str, include_path: Path | None = None) -> Sequence[Mappin
     task = load_task(name, include_path)
     longest = load_settings().image_size
     docs = without_media(task.task_docs)
-    if not len(docs) or not missing_fields(docs[0], ReasoningDocument):
+    if (
+        not len(docs)
+        or not ReasoningDocument.model_fields.keys() - {"ability", "relation"} - docs[0].keys()
+    ):
         return AlignedDocuments(docs, range(len(docs)), name, partial(task_images, task), longest)
     return [
         host_document(task, name, at, as_text(task.doc_to_text(task.task_docs[at])), longest)

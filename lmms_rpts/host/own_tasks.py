@@ -14,11 +14,9 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings, set_variables
-from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.filters.budget import reset_spending
-from lmms_rpts.filters.documents import without_media
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.host.saved_responses import SavedTransform
+from lmms_rpts.filters.base import RptsFilter, without_media
+from lmms_rpts.filters.rpts import ScoreFilter
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import filters_of
 from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
 from lmms_rpts.tasks import check_tasks
@@ -45,7 +43,7 @@ def check_before(manager: Any, tasks: Any) -> None:
         manager: lmms-eval's TaskManager.
         tasks: names, files and configurations, as ``simple_evaluate`` takes them.
     """
-    reset_spending()
+    reset_session()
     names: Sequence[Any] = [tasks] if isinstance(tasks, str) else tasks
     check_tasks([name for name in names if isinstance(name, str)])
     check_own_tasks(manager, names)
@@ -81,9 +79,6 @@ def check_task(task: Any, filters: Sequence[RptsFilter]) -> None:
     name = task.config.task
     for each in filters:
         each.visuals = partial(task_images, task)
-    if isinstance(filters[0], SavedTransform):
-        filters[0].join(task, filters)
-        return
     _check_order(task)
     _settle_aggregations(task)
     documents = without_media(task.task_docs)

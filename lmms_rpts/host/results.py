@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from lmms_rpts import __version__
-from lmms_rpts.filters.budget import close_accounts, noted_validity
+from lmms_rpts.filters.session import session
 from lmms_rpts.host.task_files import filters_of
 from lmms_rpts.tasks.benchmark import configuration, filter_names
 
@@ -18,7 +18,7 @@ def complete(results: Any) -> Any:
     """
     if results is None:
         return None
-    judges = {"judges": close_accounts(), "validity": noted_validity()}
+    judges = {"judges": _usage(), "validity": session().validity}
     if any(judges.values()):
         usage = results.get("usage") or {}
         results["usage"] = usage | {name: each for name, each in judges.items() if each}
@@ -26,3 +26,12 @@ def complete(results: Any) -> Any:
     if any(filters_of(config) & ours for config in (results.get("configs") or {}).values()):
         results["config"] |= {"lmms_rpts": configuration(), "lmms_rpts_version": __version__}
     return results
+
+
+def _usage() -> dict[str, Any] | None:
+    usage = session().budget.usage()
+    if not usage["calls"] and not usage["found"] and not usage["stopped"]:
+        return None
+    if not session().settings.unit_price:
+        usage["cost"] = None
+    return usage

@@ -12,13 +12,13 @@ from typing import Any
 
 from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.validity import validity_lines
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import Logged, read_logged
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import summarize_grades
@@ -27,7 +27,7 @@ from lmms_rpts.tasks.rpts_eval.runs import Run
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 # Outcomes of responses with steps, in the order in which they should be checked.
-URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "unjudged", "right_sound")
+URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "no_steps", "unjudged", "right_sound")
 # The same of graded answers; ``value`` is a score that is neither right nor wrong.
 GRADED_URGENCY = ("wrong", "unscored", "partial", "value", "right")
 

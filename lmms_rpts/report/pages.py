@@ -14,9 +14,6 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
 from lmms_rpts.base.escaping import cut_middle, interval, shorten
-from lmms_rpts.filters.questions import step_requests
-from lmms_rpts.filters.record import RptsRecord
-from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
@@ -27,7 +24,9 @@ from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.tasks.grade_types import Sheet, ShownGrade
+from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.scoring.steps import requests_of, rewriting_request
+from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
@@ -138,8 +137,9 @@ def _names() -> dict[str, Any]:
         "metrics": GRADING.metrics,
         "draw": draw_response,
         "raw": _raw,
-        "requests_about": step_requests,
+        "requests_about": requests_of,
         "rewriting": rewriting_request,
+        "asked_in": asked_in,
         "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,

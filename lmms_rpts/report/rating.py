@@ -11,12 +11,12 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lmms_rpts.analysis.ratings import RatingSample, rated_steps
-from lmms_rpts.filters.record import JudgedStep, RptsRecord
 from lmms_rpts.report.frame import Frame
 from lmms_rpts.report.pictures import Picture, find_pictures
 from lmms_rpts.report.trees import clue_label
 from lmms_rpts.report.writing import write_page
 from lmms_rpts.runs.rating_file import FORMAT, VERSION
+from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 
 LONGEST_SIDE = 800
 _DIGEST = 32
@@ -117,8 +117,8 @@ def _step(step: JudgedStep, is_rated: bool, n_images: int) -> dict[str, Any]:
     }
     if not is_rated:
         return shown
-    first = step.questions[0]
-    if first.kind != "image":
+    first = step.verdicts[0]
+    if not first.kind.startswith("image"):
         return shown | {"kind": "inference", "premises": list(first.evidence)}
     cited = [clue.index for clue in step.premises if clue.kind == "image"]
     there = [index for index in cited if index is not None and index < n_images]

@@ -10,12 +10,13 @@ from typing import NamedTuple
 
 from markupsafe import Markup, escape
 
-from lmms_rpts.filters.metrics import RIGHT_REASON
-from lmms_rpts.filters.record import FirstError, RptsInstance, RptsRecord
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
 from lmms_rpts.report.layout import LINES, NODE, Layout, is_earlier, lay_out
 from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.wrapping import clean, width_of, wrap
+from lmms_rpts.scoring.metrics import RIGHT_REASON
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.record import FirstError, RptsRecord
 
 # Font size, line height, and space at the sides of a box, in pixels.
 TEXT, LINE, PADDING = 12, 15, 9
@@ -174,7 +175,7 @@ def draw_response(response: RptsRecord) -> TreePicture:
     return TreePicture(response.tree(), scores, response.first_error, restating)
 
 
-def gold_tree(instance: RptsInstance) -> ReasoningTree:
+def gold_tree(instance: Question) -> ReasoningTree:
     """The gold reasoning of an instance, as far as it can be parsed."""
     chain = parse_chain(list(instance.reasoning), instance.language)
     return build_tree(chain, len(instance.visual_clue), len(instance.textual_clue))

@@ -14,7 +14,6 @@ from pydantic_core import CoreSchema
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.schema import (
     FieldError,
-    Flag,
     ForeignError,
     Model,
     Share,
@@ -24,7 +23,7 @@ from lmms_rpts.base.schema import (
     shown,
 )
 from lmms_rpts.judging.request_kinds import SCORED
-from lmms_rpts.judging.types import Rebuilt, Usage, Verdict
+from lmms_rpts.judging.types import Usage, Verdict
 
 R = TypeVar("R", bound="Record")
 
@@ -41,7 +40,7 @@ def is_none(value: object) -> bool:
     return value is None
 
 
-def _unset(default: Any, description: str) -> Any:
+def unset(default: Any, description: str) -> Any:
     """A field that is omitted if it has its default."""
     return Field(
         default=default, description=description, exclude_if=lambda value: value == default
@@ -68,46 +67,21 @@ class Asked(Model):
         return (self.task, str(self.key[1]))
 
 
-class JudgeCall(Model):
-    """A request to the judge, and the tokens of its reply; `Called` describes the fields."""
+class FromJudge(Model):
+    """What a judge may have been asked for."""
 
-    kind: Text
-    prompt_version: Text
-    tokens: tuple[Whole, Whole] | None = _unset(None, "")
-    cached: Flag = _unset(False, "")
-    asked: tuple[Text, Text] | None = _unset(None, "")
+    reason: Text | None = unset(None, "why there is none, or why no judge was asked; else omitted")
+    verdict: Verdict | None = unset(None, "the judge's verdict; omitted if it was not asked")
 
     @property
-    def request(self) -> Rebuilt | None:
-        """The request; None if the record does not have its messages."""
-        return Rebuilt(*self.asked) if self.asked else None
+    def error(self) -> str | None:
+        """Why there is no value; None if there is one."""
+        return self.reason or (self.verdict and self.verdict.error)
 
-    @classmethod
-    def of(cls, verdict: Verdict, asked: bool = False) -> JudgeCall | None:
-        """The call of a verdict; None if nothing was asked, or for a score without known tokens."""
-        request, usage = verdict.request, verdict.usage
-        if request is None or (usage is None and request.kind in SCORED):
-            return None
-        system, user = (each["content"] for each in request.messages[:2]) if asked else ("", "")
-        return cls(
-            kind=request.kind,
-            prompt_version=request.prompt_version,
-            tokens=(usage.input_tokens, usage.output_tokens) if usage else None,
-            cached=verdict.cached,
-            asked=(system, user) if asked else None,
-        )
-
-
-class Called(Model):
-    """What a judge was asked for."""
-
-    call: JudgeCall | None = _unset(
-        None,
-        "the request to the judge: `kind` and `prompt_version` of its prompt; `tokens` of request "
-        "and reply, if the server reports them; `cached`, if the reply was paid for earlier; "
-        "`asked`, its messages, if other fields do not tell them; omitted if there was none, and "
-        "for scores without tokens",
-    )
+    @property
+    def reply(self) -> str | None:
+        """The judge's complete reply; None if it was not asked, or gave none."""
+        return self.verdict and self.verdict.reply
 
 
 def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:
@@ -116,7 +90,7 @@ def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any
     ``cached``: the number of ``calls`` that were paid for earlier; ``tokens_in``, ``tokens_out``:
     of all calls, None if any are unknown; ``cost``: None without a price, see `cost_function`.
     """
-    calls = [*_calls_in(value)]
+    calls = [*_verdicts_in(value)]
     known = calls and all(each.tokens for each in calls)
     usage = Usage(*map(sum, zip(*(each.tokens for each in calls), strict=True))) if known else None
     return {
@@ -128,20 +102,21 @@ def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any
     }
 
 
-def _calls_in(value: Any) -> Iterator[JudgeCall]:
-    if isinstance(value, JudgeCall):
-        yield value
+def _verdicts_in(value: Any) -> Iterator[Verdict]:
+    """The verdicts that a judge replied for; of scores only those with known tokens."""
+    if isinstance(value, Verdict):
+        if value.tokens or (value.reply is not None and value.kind not in SCORED):
+            yield value
+        return
     for part in dict(value).values() if isinstance(value, Model) else value:
         if isinstance(part, Model | tuple):
-            yield from _calls_in(part)
+            yield from _verdicts_in(part)
 
 
-class JudgeGrade(Called):
+class JudgeGrade(FromJudge):
     """A grade by a judge."""
 
     score: Share | None = Field(description="1 or 0; null if the judge failed")
-    reply: Text | None = Field(default=None, description="the judge's complete reply")
-    error: Text | None = Field(default=None, description="why the judge failed")
 
 
 class Record(Model):
@@ -168,7 +143,10 @@ class Record(Model):
     FILTER: ClassVar[str]
     AGAIN: ClassVar[str] = "run the task again"
 
-    outcome: Literal["scored", "unscored"] = Field(description="whether the response has a score")
+    outcome: Literal["scored", "unscored", "no_steps"] = Field(
+        description="whether the response has a score; `no_steps`: no step could be read, which "
+        "RPTS scores 0"
+    )
     reason: Text | None = Field(description="why there is no score")
     if TYPE_CHECKING:  # subclasses declare them, in the order of their fields
         instance: Any
@@ -195,7 +173,7 @@ class Record(Model):
 
     @model_validator(mode="after")
     def _scored_has_a_score(self) -> Record:
-        if self.outcome == "scored" and getattr(self, self.SCORE) is None:
+        if self.outcome != "unscored" and getattr(self, self.SCORE) is None:
             raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
         return self
 

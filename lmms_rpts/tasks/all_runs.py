@@ -8,11 +8,11 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import Foreign, holds_only, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import SAMPLES, RunError
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
 from lmms_rpts.tasks.rpts_eval import runs as rpts

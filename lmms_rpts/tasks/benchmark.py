@@ -19,6 +19,7 @@ from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
+    from lmms_rpts.scoring.score import Scorer
     from lmms_rpts.tasks.data import Check
 
 _OURS = (
@@ -46,6 +47,8 @@ class Benchmark:
             JudgeConfigurationError or SettingError. None: no checks.
         examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
         filters: lmms-eval filters, by their names in YAML files.
+        scorer: returns the `Scorer` of a task, given its name, the settings and the judge if the
+            settings name none.
         record: the type of its records; None: it has none of its own.
         grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
         answers: an `AnswerGrader` of free-form answers, which ``lmms-rpts validate`` measures.
@@ -70,6 +73,7 @@ class Benchmark:
     checks: str | None = None
     examine: str | None = None
     filters: Mapping[str, str] = field(default_factory=dict)
+    scorer: str | None = None
     record: str | None = None
     grades: str | None = None
     answers: str | None = None
@@ -91,6 +95,11 @@ class Benchmark:
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
         return {} if self.checks is None else dict(resolve_name(self.checks))
+
+    def scorer_of(self, task: str, settings: Settings, judge: str | None = None) -> Scorer:
+        """How responses to a task are scored; ``judge``: if the settings name none."""
+        scorer: Scorer = resolve_name(str(self.scorer))(task, settings, judge)
+        return scorer
 
     def data_checks(self) -> list[Check]:
         """The results of the checks of its data."""

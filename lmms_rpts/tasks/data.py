@@ -18,8 +18,9 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.files import draft_of
-from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.judging.registry import backend_of, choices, find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -153,24 +154,30 @@ def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str,
 
 
 def dataset_kwargs(
-    rows: Sequence[DataclassInstance], kind: type[DataclassInstance], benchmark: str, name: str
+    rows: Sequence[DataclassInstance | Mapping[str, Any]],
+    kind: type[DataclassInstance] | Mapping[str, Any],
+    benchmark: str,
+    name: str,
 ) -> dict[str, Any]:
     """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
 
     Args:
-        kind: the type of the rows; fields that are not numbers are texts or lists of texts.
+        kind: the type of the rows, or those of their fields; fields that are not numbers are texts
+            or lists of texts.
     """
     from datasets import Features, Value
     from datasets import Sequence as ListOf
 
     # Explicit: the type of a column that begins empty cannot be inferred.
+    fields = kind if isinstance(kind, Mapping) else get_type_hints(kind)
+    if not isinstance(kind, Mapping):
+        fields = {name: each for name, each in fields.items() if name in kind.__dataclass_fields__}
     numbers = {int: "int64", int | None: "int64", float: "float64"}
     features = {
         field: ListOf(Value("string"))
         if get_origin(annotation) is tuple
         else Value(numbers.get(annotation, "string"))
-        for field, annotation in get_type_hints(kind).items()
-        if field in kind.__dataclass_fields__
+        for field, annotation in fields.items()
     }
     file = str(store(rows, benchmark, name))
     return {"data_files": {"test": file}, "features": Features(features)}
@@ -266,3 +273,36 @@ def _places(folder: str) -> Iterator[Path]:
 def shows_images() -> bool:
     """Whether a model is shown images: ``replay`` on the command line is not."""
     return ("--model", "replay") not in pairwise(sys.argv) and "--model=replay" not in sys.argv
+
+
+def needed_judge(
+    settings: Settings, table: Any, extra: Sequence[str], default: str | None = None
+) -> str:
+    """The configured judge, after a check that it can write text.
+
+    ``none`` is allowed: responses are then ungraded and can be graded later.
+
+    Args:
+        settings: settings of the run.
+        table: settings of the benchmark that require a judge: ``grader`` other than ``rule``, or
+            flags.
+        extra: the names of the flags that are set.
+        default: the judge if LMMS_RPTS_JUDGE is not set.
+
+    Raises:
+        JudgeConfigurationError: the message says what to set.
+    """
+    grader = f"{table.TABLE.upper()}_GRADER="
+    flags = [f"[{table.TABLE}] {name} = " for name in extra]
+    need = f"{flags[0]}true" if flags else f"{grader}{table.grader}"
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
+    find_judge(judge, settings)
+    if judge != NO_JUDGE and not backend_of(judge).writes:
+        off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
+        raise JudgeConfigurationError(
+            f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "
+            f"LMMS_RPTS_JUDGE, or grade answers by rules ({off})"
+        )
+    return judge

@@ -8,13 +8,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmms_rpts.judging.types import Rebuilt
+from lmms_rpts.judging.types import Rebuilt, Request, Verdict
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import JudgeCall, JudgeGrade
+from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
+
+if TYPE_CHECKING:
+    from lmms_rpts.grading import Grade
+    from lmms_rpts.judging.prompts import Prompts
 
 Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
@@ -148,8 +152,7 @@ class ShownGrade:
         found: the final answer that this grader found; None if it does not report one.
         reason: the rule that decided, or the kind of mistake.
         asked: the request to the judge; None if unknown.
-        reply: the complete reply of the judge; None without a judge.
-        call: tokens and cost of that request, if recorded.
+        verdict: the verdict of the judge; None without a judge.
         error: why there is no grade.
     """
 
@@ -160,9 +163,18 @@ class ShownGrade:
     found: str | None = None
     reason: str = ""
     asked: Rebuilt | None = None
-    reply: str | None = None
-    call: JudgeCall | None = None
+    verdict: Verdict | None = None
     error: str | None = None
+
+    @property
+    def reply(self) -> str | None:
+        """The judge's complete reply; None without a judge."""
+        return self.verdict and self.verdict.reply
+
+
+def asked_in(verdict: Verdict | None) -> Rebuilt | None:
+    """The request of a verdict; None if the record does not have its messages."""
+    return Rebuilt(*verdict.asked) if verdict is not None and verdict.asked else None
 
 
 def judged_grade(
@@ -176,8 +188,7 @@ def judged_grade(
         counts=counts,
         reason="not asked: the answer is empty" if empty else "",
         asked=None if empty else asked(),
-        reply=judged.reply,
-        call=judged.call,
+        verdict=judged.verdict,
         error=judged.error,
     )
 
@@ -200,6 +211,18 @@ class ShownAnswer:
     variant: str = ""
     chosen: int | None = None
     by_option: Mapping[str, Sequence[float]] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGrader:
+    """How a benchmark grades free-form answers.
+
+    ``rules``: from question, reference and response; ``request``: asks a judge, given the prompts,
+    a document with question and reference, and the answer.
+    """
+
+    rules: Callable[[str, str, str], Grade]
+    request: Callable[[Prompts, Mapping[str, Any], str], Request]
 
 
 def score_only(record: Any) -> ShownAnswer:

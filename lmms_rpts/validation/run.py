@@ -13,7 +13,6 @@ from PIL import Image
 from lmms_rpts import __version__
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.filters.documents import DocumentImages
 from lmms_rpts.judging import (
     NO_JUDGE,
     Budget,
@@ -32,6 +31,7 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.runs.validity import ValidatedSet, Validity
+from lmms_rpts.scoring.question import DocumentImages
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of

@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.intervals import estimate_mean
 from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.grade_types import Figures

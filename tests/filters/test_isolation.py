@@ -8,19 +8,20 @@ from functools import partial
 from typing import Any
 
 import pytest
+from lmms_rpts.filters.aggregate import AggregateFilter
+from lmms_rpts.filters.isolation import Isolation
+from lmms_rpts.filters.record import Question
+from lmms_rpts.filters.score import ScoreFilter
+from lmms_rpts.filters.transform import TransformFilter
 from loguru import logger
 
 from lmms_rpts.filters import aggregate as aggregating
 from lmms_rpts.filters import grading as shared
 from lmms_rpts.filters import questions, response_reading
 from lmms_rpts.filters import score as scoring
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import Question, RptsRecord
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
 from lmms_rpts.judging import JudgeRequest, open_engine
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord

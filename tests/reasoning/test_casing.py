@@ -6,6 +6,7 @@ import re
 import sys
 
 from lmms_rpts.filters.response_reading import parse_answer
+
 from lmms_rpts.grading.numbers import number_at
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import extract_chain, parse_chain

@@ -8,18 +8,19 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from PIL import Image
-
 from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.documents import Document, DocumentImages
 from lmms_rpts.filters.questions import step_requests
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.filters.response_reading import rewriting_request
 from lmms_rpts.filters.score import ScoreFilter
 from lmms_rpts.filters.transform import TransformFilter
+from PIL import Image
+
+from lmms_rpts.filters.base import Document
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.record import spent_on
+from lmms_rpts.scoring.question import DocumentImages
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord

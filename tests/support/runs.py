@@ -9,11 +9,13 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import Answer, Kind, Question, RptsRecord, Scoring, Transform
+from lmms_rpts.filters.record import Answer, Kind, Question, Transform
 from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
+
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.runs.samples import read_samples_of
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.record import RptsRecord, Scoring
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")

@@ -60,9 +60,10 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={"cmmath_grade": f"{_HERE}.filter:CmmathGradeFilter"},
+    scorer=f"{_HERE}.scorer:cmmath_scorer",
     record=f"{_HERE}.record:CmmathRecord",
     grades=f"{_HERE}.record:GRADING",
-    answers=f"{_HERE}.filter:ANSWERS",
+    answers=f"{_HERE}.scorer:ANSWERS",
     request_kinds=REQUEST_KINDS,
     images=f"{_HERE}.data:images_folder",
 )

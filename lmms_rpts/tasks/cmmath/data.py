@@ -291,9 +291,9 @@ def problems_metadata(read: Questions[Problem]) -> dict[str, Any]:
 
 def check_cmmath(images: bool = True, text: str = "") -> None:
     """Check settings, problems and what the task shows: images, or the text in their place."""
-    from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+    from lmms_rpts.tasks.cmmath.scorer import CmmathScorer
 
-    CmmathGradeFilter()  # filters check their settings when created
+    CmmathScorer(load_settings())  # scorers check their settings when created
     read = check_problems(images)
     if text:
         texts = image_texts(text, [(each.id, each.ocr) for each in read.questions])

@@ -15,7 +15,7 @@ from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import Asked, Called, JudgeGrade, Record, field_of, is_none
+from lmms_rpts.runs.record import Asked, FromJudge, JudgeGrade, Record, field_of, is_none
 from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
@@ -40,6 +40,7 @@ from lmms_rpts.tasks.grade_types import (
     ShownAnswer,
     ShownGrade,
     ShownQuestion,
+    asked_in,
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
@@ -66,12 +67,10 @@ class CmmathGrades(Model):
     judge: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
-class MistakeEntry(Called):
+class MistakeEntry(FromJudge):
     """The kind of mistake in a wrong answer."""
 
     kind: Mistake | None = Field(description="kind of mistake; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
 
 
 class CmmathInstance(Asked):
@@ -371,9 +370,8 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
             grader=f"kind of mistake ({name})",
             value=None,
             word=mistake.kind or "",
-            asked=mistake.call.request if mistake.call else None,
-            reply=mistake.reply,
-            call=mistake.call,
+            asked=asked_in(mistake.verdict),
+            verdict=mistake.verdict,
             error=mistake.error,
         )
 

@@ -15,10 +15,10 @@ from pydantic import BeforeValidator, PlainValidator, ValidationError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.filters.documents import STANCES, Relation, gold_faults
-from lmms_rpts.filters.metrics import METRICS
 from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.question import STANCES, Question, Relation, gold_faults
 from lmms_rpts.tasks.aggregation import metric_list
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
 from lmms_rpts.tasks.images import add_image_column, named_faults
@@ -87,35 +87,6 @@ FIELDS = ("statement", *Instance.model_fields)
 
 
 @dataclass(frozen=True, slots=True)
-class OwnDocument:
-    """An instance in the form for filters and prompts.
-
-    Attributes:
-        context: what steps may cite: the context of the instance, and the question after it unless
-            it is a statement to agree or disagree with.
-        background: only the context of the instance, for the prompt.
-        form: one of ``FORMS``, or ``FUNCTION``.
-        answer, options: empty if there are none.
-        tolerance: maximum relative error of a number.
-    """
-
-    id: str
-    language: str
-    form: str
-    statement: str
-    context: str
-    background: str
-    textual_clue: tuple[str, ...]
-    visual_clue: tuple[str, ...]
-    reasoning: tuple[str, ...]
-    answer: str
-    options: tuple[str, ...]
-    tolerance: float
-    ability: tuple[str, ...]
-    relation: str | None
-
-
-@dataclass(frozen=True, slots=True)
 class OwnData:
     """The file of the instances of a task, the folder of their images, and their defaults.
 
@@ -145,7 +116,8 @@ class OwnData:
 
     def dataset_kwargs(self) -> dict[str, Any]:
         """Where the ``datasets`` library finds the documents."""
-        return dataset_kwargs(load(self), OwnDocument, "own_tasks", "documents")
+        rows = list(map(row_of, load(self)))
+        return dataset_kwargs(rows, _ROW, "own_tasks", "documents")
 
     def process_docs(self, dataset: Dataset) -> Dataset:
         """The documents with their images."""
@@ -157,7 +129,7 @@ class OwnData:
         return {
             **rpts_eval.metadata,
             "instances": len(documents),
-            "data_sha256": digest(documents),
+            "data_sha256": digest(list(map(row_of, documents))),
             "answer": self.answer,
             "data": str(self.data),
             "images": str(self.images),
@@ -168,7 +140,7 @@ METRIC_LIST = metric_list({name: each for name, each in METRICS.items() if not e
 """``metric_list`` of a task whose answers are not graded."""
 
 
-def load(source: OwnData) -> tuple[OwnDocument, ...]:
+def load(source: OwnData) -> tuple[Question, ...]:
     """The documents of a task, with their images checked."""
     if not source.data.is_file():
         raise DataError(
@@ -186,7 +158,7 @@ def load(source: OwnData) -> tuple[OwnDocument, ...]:
 @lru_cache(maxsize=8)
 def _loaded(
     source: OwnData, stamp: tuple[int, ...]
-) -> tuple[tuple[OwnDocument, ...], tuple[str, ...]]:
+) -> tuple[tuple[Question, ...], tuple[str, ...]]:
     rows = list(read_rows(source.data))
     instances, faults = check_instances(rows, source.answer)
     named = [(f"{label(row)}: images", each.images) for row, each in instances if each.images]
@@ -198,7 +170,7 @@ def _loaded(
     else:
         faults += named_faults(named, source.images, source.images)
     documents = (
-        as_document(each, source.answer, source.language, row.number) for row, each in instances
+        as_question(each, source.answer, source.language, row.number) for row, each in instances
     )
     return tuple(documents), tuple(faults)
 
@@ -259,12 +231,33 @@ def misspelt(given: Iterable[str], known: Iterable[str]) -> Iterator[str]:
             yield f"{shown(name)} is unknown: did you mean {near[0]!r}?"
 
 
-def as_document(instance: Instance, form: str, language: str, number: int) -> OwnDocument:
-    """The document of an instance, which has its number in the file as its id if it has none."""
+# The columns of a document for prompts and filters, with their types.
+_ROW: Mapping[str, Any] = {
+    **dict.fromkeys(("id", "language", "form", "statement", "context", "background"), str),
+    **dict.fromkeys(("textual_clue", "visual_clue", "reasoning"), tuple[str, ...]),
+    "answer": str,
+    "options": tuple[str, ...],
+    "tolerance": float,
+    "ability": tuple[str, ...],
+    "relation": str,
+}
+
+
+def row_of(question: Question) -> dict[str, Any]:
+    """The document of a question, for prompts and filters."""
+    return {name: getattr(question, name) for name in _ROW}
+
+
+def as_question(instance: Instance, form: str, language: str, number: int) -> Question:
+    """The question of an instance, which has its number in the file as its id if it has none.
+
+    Steps may cite the question as part of the context, unless it is a statement to agree with;
+    the prompt shows the rest of the context alone.
+    """
     question, options, answer = instance.question, instance.options, instance.answer
     # Steps may cite the question, and an answer may be the letter of an option.
     cited = () if form == "agree" else (question, *lettered(options))
-    return OwnDocument(
+    return Question(
         id=str(number) if instance.id is None else instance.id,
         language=instance.language or language,
         form=infer_kind(answer, options) if form == "mixed" else form,

@@ -204,8 +204,8 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
     found = [each for each in files if PREDICTIONS.fullmatch(each.name) and each.is_file()]
     if not found:
         return None
-    # Every command looks for such files and few find one: the reader imports lmms-eval.
-    read = resolve_name(f"{_HERE}.filter:read_predictions")
+    # Every command looks for such files and few find one.
+    read = resolve_name(f"{_HERE}.scorer:read_predictions")
     return lambda label: [read(each, label) for each in found]
 
 
@@ -221,6 +221,7 @@ BENCHMARK = Benchmark(
         "reform_likelihood": f"{_HERE}.filter:ReformLikelihoodFilter",
         "reform_online": f"{_HERE}.filter:ReformOnlineFilter",
     },
+    scorer=f"{_HERE}.scorer:reform_scorer",
     record=f"{_HERE}.record:ReformRecord",
     grades=f"{_HERE}.summary:GRADING",
     foreign=f"{_HERE}.benchmark:find_published",

@@ -1,105 +1,38 @@
-"""``reform_answer``, ``reform_likelihood``, ``reform_online``: grade answers by rules, as JSON."""
+"""``reform_answer``, ``reform_likelihood``, ``reform_online``: the filters of ReForm-Eval."""
 
 from __future__ import annotations
 
-import math
-import re
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from functools import partial
+from collections.abc import Sequence
 from itertools import groupby, islice
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.rows import literal, read_objects
-from lmms_rpts.base.schema import Model, Several, Text
-from lmms_rpts.filters.documents import as_text, instance_of
+from lmms_rpts.base.rows import literal
 from lmms_rpts.filters.grading import GradingFilter
-from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.responses import Doc, missing_response
-from lmms_rpts.judging import NO_JUDGE
-from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
-from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.fields import Fields, RowError
-from lmms_rpts.tasks.reform_eval import data
-from lmms_rpts.tasks.reform_eval.benchmark import (
-    PREDICTIONS,
-    History,
-    Kind,
-    Method,
-    ReformSettings,
-    data_sets,
+from lmms_rpts.scoring.grading import Doc
+from lmms_rpts.scoring.reading import internal_error
+from lmms_rpts.tasks.reform_eval.prompts import rounds_of
+from lmms_rpts.tasks.reform_eval.scorer import (
+    LikelihoodScorer,
+    OnlineScorer,
+    ReformScorer,
+    grade_losses,
+    record_of,
 )
-from lmms_rpts.tasks.reform_eval.prompts import marks_of, rounds_of
-from lmms_rpts.tasks.reform_eval.published import (
-    kie_open_ended,
-    ocr_open_ended,
-    rouge_l,
-    single_choice,
-    single_choice_likelihood,
-)
-from lmms_rpts.tasks.reform_eval.record import (
-    ReformAsking,
-    ReformGrade,
-    ReformInstance,
-    ReformRecord,
-    ReformRun,
-)
-from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
-
-_NOTHING = ReformGrade(chosen=None, correct=None, rule="")
-
-
-class ReformDocument(Model):
-    """The fields of a document that grades need; see ``Form.documents``."""
-
-    set: Text
-    method: Method
-    options: Several[Text]
-    answers: Several[Text]
-    marks: Text
-    right: Any
 
 
 class ReformAnswerFilter(GradingFilter):
     """Turns each response into a JSON record by rules (``lmms-rpts export --schema``)."""
 
-    DATA = "ReForm-Eval"
-    DOCUMENT = ReformDocument
+    SCORER = ReformScorer
     ORDER = "use reform_answer alone"
-    RECORD = ReformRecord
-    METHOD: Method = "generation"
-    HISTORY: History = "gold"
 
     def __init__(self) -> None:
         super().__init__()
-        self.asking = ReformAsking.of(ReformSettings.load(), self.METHOD, self.HISTORY)
-
-    def choose(self, default: str | None) -> str:
-        """No judge: the rules decide every answer."""
-        return NO_JUDGE
-
-    def read(self, response: str | None, doc: Doc) -> ReformRecord:
-        """The record of a response."""
-        missing = missing_response(response)
-        if missing:
-            return record_of(doc, self.asking, reason=missing)
-        part = select_reasoning(response or "")
-        return grade_text(part.spoken, doc, self.asking, part.source)
-
-    def unread(self, reason: str) -> str:
-        """The reason, until the document is known."""
-        return reason
-
-    def record(self, given: ReformRecord | str, grade: Any, more: Any, doc: Doc) -> ReformRecord:
-        """The record of a response, which may have no score."""
-        return record_of(doc, self.asking, reason=given) if isinstance(given, str) else given
 
 
-class ReformLikelihoodFilter(ReformAnswerFilter):
+class ReformLikelihoodFilter(GradingFilter):
     """Chooses the likeliest option of each document; ``export --schema`` describes it.
 
     lmms-eval makes one request per option. The first request of a document becomes its JSON record;
@@ -107,168 +40,41 @@ class ReformLikelihoodFilter(ReformAnswerFilter):
     """
 
     ORDER = "use reform_likelihood alone"
-    METHOD = "likelihood"
+    SCORER = LikelihoodScorer
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """One entry per request: a record for the first one of a document, "" for the others."""
-        self._check([()] * len(resps), docs)
+        self.check([()] * len(resps), docs)
         entries: list[str | list[str]] = []
         whole = [
             (each[0] if isinstance(each, list) and each else each, doc)
             for each, doc in zip(resps, docs, strict=True)
         ]
-        with Isolation("grading likelihoods") as isolation:
-            names = ("set", "sample", "duplicate")
-            for _, group in groupby(whole, key=lambda pair: [pair[1][name] for name in names]):
-                values, (doc, *_) = zip(*group, strict=True)
-                # A document that was presented again has its options again.
-                count = max(1, len(doc["options"] or ()))
-                for start in range(0, len(values), count):
-                    part = values[start : start + count]
-                    record = isolation.run(
-                        partial(grade_losses, part, doc, self.asking),
-                        partial(self._unrecorded, doc),
-                    )
-                    entries += [record.to_json(), *[""] * (len(part) - 1)]
+        names = ("set", "sample", "duplicate")
+        for _, group in groupby(whole, key=lambda pair: [pair[1][name] for name in names]):
+            values, (doc, *_) = zip(*group, strict=True)
+            # A document that was presented again has its options again.
+            count = max(1, len(doc["options"] or ()))
+            for start in range(0, len(values), count):
+                part = values[start : start + count]
+                try:
+                    record = grade_losses(part, doc, self.scorer.asking)
+                except Exception as error:
+                    reason = internal_error(error, "grading likelihoods")
+                    record = record_of(doc, self.scorer.asking, reason=reason)
+                entries += [record.to_json(), *[""] * (len(part) - 1)]
         return entries
-
-
-def grade_text(
-    prediction: str, doc: Doc, asking: ReformAsking, source: ReasoningSource = "response"
-) -> ReformRecord:
-    """Grade a generated answer by the published and the strict rules."""
-    score: float
-    kind = kind_of(doc)
-    if kind == "choice":
-        right, options = doc["right"], doc["options"]
-        chosen = single_choice(prediction)
-        published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
-        score = float(chosen == right)
-        index, rule = chosen_option(prediction, options, doc["marks"])
-        # Two options may have the same text.
-        text = None if index is None else options[index]
-        strict = ReformGrade(chosen=index, correct=text == options[right], rule=rule)
-    elif kind == "caption":
-        published = strict = ReformGrade(chosen=None, correct=None, rule="rouge_l")
-        score = rouge_l(prediction, doc["answers"])
-    else:
-        answers = list(doc["answers"])
-        match = kie_open_ended if kind == "kie" else ocr_open_ended
-        score = float(match(prediction, answers if len(answers) > 1 else answers[0]))
-        published = ReformGrade(chosen=None, correct=bool(score), rule=kind)
-        holds = text_contains(prediction, answers, numbers_as_words=kind == "kie")
-        strict = ReformGrade(chosen=None, correct=holds, rule=kind)
-    return record_of(doc, asking, prediction, source, published, strict, score)
-
-
-_NUMBER = r"-?(?:inf|nan|\d{1,25}(?:\.\d{0,25})?(?:e[-+]?\d{1,3})?)"
-# "(2.5, True, -5.0, 2)" of hf_multimodal: the mean loss and the sum of the log-probabilities.
-_WITH_SUM = re.compile(rf"[(\[]({_NUMBER}), (?:True|False), ({_NUMBER}), \d{{1,9}}[)\]]")
-# "(2.5, True)", "(np.float64(2.5), np.True_)", "[tensor(2.5), False]" of other wrappers.
-_MEAN = re.compile(rf"[(\[](?:[\w.]{{1,40}}\()?({_NUMBER})\b")
-
-
-def read_likelihood(value: Any) -> tuple[float | None, float | None]:
-    """The mean loss of an option per token, and the sum of the log-probabilities of its tokens.
-
-    None where they are not known. lmms-eval turns what the model returns into text.
-    """
-    text = value if isinstance(value, str) else str(value)
-    if found := _WITH_SUM.fullmatch(text):
-        return float(found[1]), float(found[2])
-    found = _MEAN.match(text)
-    return (float(found[1]) if found else None), None
-
-
-def grade_losses(values: Sequence[Any], doc: Doc, asking: ReformAsking) -> ReformRecord:
-    """Grade the likeliest option.
-
-    Args:
-        values: for each option, its likelihood; see `read_likelihood`.
-    """
-    pairs = list(map(read_likelihood, values))
-    means: list[Any] = [mean for mean, _ in pairs]
-    totals: list[Any] = [total for _, total in pairs]
-    by_sum, options, reason = asking.reduction == "sum", doc["options"], None
-    if len(means) < len(options) or None in means:
-        reason = "the model did not give a likelihood for every option"
-    elif by_sum and None in totals:
-        reason = (
-            "the model does not report the number of tokens of an option "
-            "(the setting reduction = mean does not need it)"
-        )
-    elif not all(map(math.isfinite, (*means, *(totals if by_sum else ())))):
-        reason = "the likelihood of an option is not a finite number"
-    else:
-        compared = [-each for each in totals] if by_sum else means
-        if len(set(compared)) == 1 < len(compared):
-            reason = "the likelihoods of all options are equal: the model computes none"
-    if reason:
-        return record_of(doc, asking, reason=reason)
-    record = grade_choice(compared.index(min(compared)), doc, asking)
-    numbers = {"losses": tuple(map(float, compared)), "means": tuple(map(float, means))}
-    return record.model_copy(update=numbers)
-
-
-def grade_choice(chosen: int, doc: Doc, asking: ReformAsking) -> ReformRecord:
-    """Grade an option that was chosen by its likelihood."""
-    right = chosen == doc["right"]
-    grade = ReformGrade(chosen=chosen, correct=right, rule="likelihood")
-    text = doc["options"][chosen]
-    return record_of(doc, asking, text, "likelihood", grade, grade, float(right))
-
-
-def kind_of(doc: Doc) -> Kind:
-    """The kind of a document's answer; documents made from prediction files say it."""
-    known = data_sets().get(as_text(doc.get("set")))
-    kind: Kind = doc.get("kind", known.kind if known else "choice")
-    return kind
-
-
-def record_of(
-    doc: Doc,
-    asking: ReformAsking,
-    prediction: str = "",
-    source: ReasoningSource | Literal["likelihood"] = "response",
-    published: ReformGrade = _NOTHING,
-    strict: ReformGrade = _NOTHING,
-    score: float | None = None,
-    reason: str | None = None,
-) -> ReformRecord:
-    """The record of a response; a malformed document must not lose a paid response."""
-    return ReformRecord(
-        outcome="unscored" if score is None else "scored",
-        reason=reason,
-        score=score,
-        published=published,
-        strict=strict,
-        prediction=prediction,
-        source=source,
-        losses=(),
-        means=(),
-        instance=instance_of(
-            ReformInstance,
-            doc,
-            {},
-            kind=kind_of(doc),
-            method="likelihood" if doc.get("method") == "likelihood" else "generation",
-        ),
-        settings=asking,
-    )
-
-
-# --- dialogues with online history ---------------------------------------------------------------
 
 
 class ReformOnlineFilter(ReformAnswerFilter):
     """Turns the output of each dialogue round into a JSON record, as ``reform_answer`` does."""
 
     ORDER = "use reform_online alone"
-    HISTORY = "online"
+    SCORER = OnlineScorer
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """The records of each document's rounds, in order; a single record is not put in a list."""
-        self._check([()] * len(resps), docs)
+        self.check([()] * len(resps), docs)
         outputs: list[list[Any]] = []
         rounds: list[Doc] = []
         counts: list[int] = []
@@ -309,93 +115,3 @@ def outputs_of(response: Any) -> list[Any]:
         each is None or isinstance(each, str) for each in items
     )
     return list(items) if printed and items else [response]
-
-
-# --- prediction files of the published code ------------------------------------------------------
-
-# Source: run_eval.py of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of rows.
-# Its name says data, formulation and method, as in TDIUC_SingleChoice_likelihood.json.
-# For each formulation, the kind of answers and the field with what is right.
-_LAYOUTS: Mapping[str, tuple[Kind, str]] = {
-    "SingleChoice": ("choice", "answer"),
-    "OCROpenEnded": ("ocr", "answer"),
-    "KIEOpenEnded": ("kie", "answer"),
-    "Generation": ("caption", "references"),
-}
-
-
-def read_predictions(path: Path, label: str | None) -> ReformRun:
-    """The predictions of a file."""
-    name = PREDICTIONS.fullmatch(path.name)
-    assert name is not None, "the name was checked"
-    method, (kind, right) = name["method"], _LAYOUTS[name["formulation"]]
-    titles = {(each.title, each.kind): each.name for each in data_sets().values()}
-    chosen = titles.get((name["data"], kind), name["data"])
-    # A prediction file contains no more about the settings of the run.
-    asking = ReformAsking(
-        instructions="published",
-        instructions_sha256="",
-        wording="varied",
-        order="fixed",
-        marks="upper",
-        in_context=True,
-        reduction="sum" if method == "likelihood" else None,
-        seed=0,
-    )
-    task = f"reform_{chosen}{'_likelihood' if method == 'likelihood' else ''}"
-    asked = {"set": chosen, "kind": kind, "method": method}
-    samples: dict[Any, int] = {}
-    counts: Counter[Any] = Counter()
-    records = []
-    try:
-        for at, row in enumerate(read_objects(path)):
-            try:
-                document = asked | _document(Fields(row.fields), asked, right)
-            except RowError as fault:
-                raise row.error(str(fault)) from None
-            name_of_sample = document["id"]
-            document["sample"] = samples.setdefault(name_of_sample, len(samples))
-            document["duplicate"] = counts[name_of_sample]
-            counts[name_of_sample] += 1
-            record = _graded(row.fields.get("prediction"), document, asking)
-            instance = record.instance.model_copy(update={"task": task, "doc_id": at})
-            records.append(record.model_copy(update={"instance": instance}))
-    except UserError as fault:
-        raise RunError(
-            f"{fault}. Pass a prediction file of the published code, or samples of lmms-eval"
-        ) from None
-    if not records:
-        raise RunError(f"{path} contains no row")
-    model = label or path.parent.absolute().name or "published"
-    source = "" if label else str(path.parent.absolute())
-    return ReformRun(model, model, tuple(records), {}, (path,), source)
-
-
-def _document(fields: Fields, asked: Mapping[str, str], right: str) -> dict[str, Any]:
-    """The fields of a document for our filters; ``right``: the field with what is right."""
-    options: tuple[str, ...] = ()
-    if asked["kind"] == "choice":
-        options = fields.read("answer_options", data.choices)
-    count = len(options)
-    return {
-        "id": str(fields.read("sample_id", data.record_id)),
-        **{each: fields.value.get(each) or "" for each in ("instruct", "question")},
-        "round": fields.value.get("round_id", -1),
-        "options": list(options),
-        "order": list(range(count)),
-        "marks": marks_of("upper", count) if asked["method"] == "generation" else "",
-        "right": fields.read(right, data.index_below(count)) if options else -1,
-        "answers": [] if options else list(fields.read(right, data.spoken_list)),
-    }
-
-
-def _graded(prediction: Any, document: Mapping[str, Any], asking: ReformAsking) -> ReformRecord:
-    if document["method"] == "generation":
-        if not isinstance(prediction, str):
-            return record_of(document, asking, reason="the prediction is not a string")
-        return grade_text(prediction, document, asking)
-    chosen = single_choice_likelihood(prediction)
-    if 0 <= chosen < len(document["options"]):
-        return grade_choice(chosen, document, asking)
-    grade = ReformGrade(chosen=None, correct=False, rule="none")  # never right, as published
-    return record_of(document, asking, str(chosen), "likelihood", grade, grade, 0.0)

@@ -16,13 +16,14 @@ from itertools import chain, cycle
 from typing import Any
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.filters.responses import Doc
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, Method, ReformSettings
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of
 from lmms_rpts.tasks.reform_eval.duplicates import MARKS, balanced_order, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Wording
 from lmms_rpts.tasks.reform_eval.strict import chosen_option
+
+Doc = Mapping[str, Any]
 
 # Beginning of an answer to a question with options.
 PREFIX = "The answer is"

@@ -62,6 +62,7 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={"rome_answer": f"{_HERE}.filter:RomeAnswerFilter"},
+    scorer=f"{_HERE}.scorer:rome_scorer",
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.record:GRADING",
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},

@@ -23,7 +23,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import FieldError, Line, wrong
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.tasks.data import Check, DataError, HubData, shows_images
+from lmms_rpts.tasks.data import Check, DataError, HubData, needed_judge, shows_images
 from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Questions, Source
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings
@@ -255,13 +255,12 @@ def check_rome(*subtasks: str) -> None:
 
     Saved responses (``--model replay``) need no images.
     """
-    from lmms_rpts.filters.grading import needed_judge
-    from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
+    from lmms_rpts.tasks.rome.scorer import RomeScorer
 
     rome = RomeSettings.load()
     if any(map(rome.asks_judge, subtasks)):
         needed_judge(load_settings(), rome, rome.questions)
-    RomeAnswerFilter()  # filters check their settings when created
+    RomeScorer(load_settings())  # scorers check their settings when created
     found = DATA.load()
     there = _by_subtask(found)
     asked = [each for each in found.questions if each.task in subtasks]

@@ -13,15 +13,15 @@ from typing import TYPE_CHECKING, Any
 
 from pydantic import Field
 
-from lmms_rpts.base.schema import Flag, Text, Whole
+from lmms_rpts.base.schema import Flag, Whole
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt, split_thinking
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import Called, JudgeCall, field_of
+from lmms_rpts.runs.record import FromJudge, field_of
 from lmms_rpts.tasks.grade_types import ShownGrade
 
 if TYPE_CHECKING:
-    from lmms_rpts.judging import Dialogue
+    from lmms_rpts.judging.client import Client
     from lmms_rpts.judging.prompts import Prompts
 
 CONCLUSION_SHOWN = 4000
@@ -38,24 +38,19 @@ _TOOL = re.compile(
 )
 
 
-class Consistency(Called):
+class Consistency(FromJudge):
     """Whether the answer agrees with the thinking."""
 
     consistent: Flag | None = Field(description="whether they agree; null if the judge failed")
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
 
 
-class PretendedTools(Called):
+class PretendedTools(FromJudge):
     """Whether the thinking pretends to use tools or to search."""
 
     pretended: Flag | None = Field(
         description="whether it claims a search, a tool, a program or an operation on an image "
         "that it cannot have run; null if the judge failed"
     )
-    reply: Text | None = Field(description="the judge's complete reply")
-    error: Text | None = Field(description="why the judge failed")
-    prompt_version: Text = Field(description="version of the prompt")
     left_out: Whole = Field(description="characters of the thinking that the judge did not see")
 
 
@@ -88,10 +83,14 @@ def tool_passages(thinking: str) -> Excerpt:
     return excerpt(thinking, THINKING_SHOWN, _TOOL.search)
 
 
-def ask(
-    asked: Collection[str], prompts: Prompts, language: str, asking: Mapping[str, str]
-) -> Dialogue[dict[str, Any]]:
-    """The conversation about the thinking of a response.
+async def ask(
+    asked: Collection[str],
+    prompts: Prompts,
+    language: str,
+    asking: Mapping[str, str],
+    judge: Client,
+) -> dict[str, Any]:
+    """Ask a judge about the thinking of a response.
 
     Args:
         asked: the names of the questions.
@@ -107,24 +106,20 @@ def ask(
     thinking = asking["thinking"].strip()
     if "consistency" in asked and thinking and asking["answer"].strip():
         fields: dict[str, Any] = {**asking, "thinking": thinking[-CONCLUSION_SHOWN:]}
-        verdict = yield prompts.request("consistency", language, parse=parse_consistency, **fields)
+        request = prompts.request("consistency", language, parse=parse_consistency, **fields)
+        verdict = await judge.ask(request)
         found["consistency"] = Consistency(
-            consistent=None if verdict.error else verdict.value == "consistent",
-            reply=verdict.text,
-            error=verdict.error,
-            call=JudgeCall.of(verdict),
+            consistent=None if verdict.error else verdict.value == "consistent", verdict=verdict
         )
     if "pretended_tools" in asked and thinking:
         seen = tool_passages(thinking)
-        verdict = yield prompts.request(
+        request = prompts.request(
             "pretended_tools", language, parse=parse_pretended, thinking=seen.text
         )
+        verdict = await judge.ask(request)
         found["pretended_tools"] = PretendedTools(
             pretended=None if verdict.error else verdict.value == "pretended",
-            reply=verdict.text,
-            error=verdict.error,
-            call=JudgeCall.of(verdict),
-            prompt_version=prompts.version("pretended_tools"),
+            verdict=verdict,
             left_out=seen.left_out,
         )
     return found
@@ -148,8 +143,7 @@ def shown_grades(record: Any) -> Iterator[ShownGrade]:
                 question=record.instance.question,
                 answer=record.answer,
             ),
-            reply=consistency.reply,
-            call=consistency.call,
+            verdict=consistency.verdict,
             error=consistency.error,
         )
     if tools is not None:
@@ -161,11 +155,10 @@ def shown_grades(record: Any) -> Iterator[ShownGrade]:
             asked=_asked(
                 record,
                 "pretended_tools",
-                tools.prompt_version,
+                tools.verdict.prompt_version if tools.verdict else "",
                 thinking=tool_passages(thinking).text,
             ),
-            reply=tools.reply,
-            call=tools.call,
+            verdict=tools.verdict,
             error=tools.error,
         )
 

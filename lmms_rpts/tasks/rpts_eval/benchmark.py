@@ -26,11 +26,12 @@ BENCHMARK = Benchmark(
     checks=f"{_HERE}.data:CHECKS",
     examine=f"{_HERE}.data:examine",
     filters={
-        "rpts_transform": "lmms_rpts.filters.transform:TransformFilter",
-        "rpts_score": "lmms_rpts.filters.score:ScoreFilter",
-        "rpts_aggregate": "lmms_rpts.filters.aggregate:AggregateFilter",
+        "rpts_transform": "lmms_rpts.filters.rpts:TransformFilter",
+        "rpts_score": "lmms_rpts.filters.rpts:ScoreFilter",
+        "rpts_aggregate": "lmms_rpts.filters.rpts:AggregateFilter",
     },
-    record="lmms_rpts.filters.record:RptsRecord",
+    record="lmms_rpts.scoring.record:RptsRecord",
+    scorer=f"{_HERE}.scorer:rpts_scorer",
     grades=f"{_HERE}.summary:GRADING",
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),

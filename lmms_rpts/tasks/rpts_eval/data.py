@@ -16,8 +16,10 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Several, Text
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.documents import ReasoningDocument, Stance, field_faults, gold_faults
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.runs.validity import read_validity_file
+from lmms_rpts.scoring.options import Options, choose_judge
+from lmms_rpts.scoring.question import ReasoningDocument, Stance, field_faults, gold_faults
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
@@ -141,14 +143,10 @@ def _name(record: Mapping[str, Any], at: int) -> str:
 
 
 def _check(*languages: str, judge: str | None = None) -> None:
-    from lmms_rpts.filters.aggregate import AggregateFilter
-    from lmms_rpts.filters.score import ScoreFilter
-    from lmms_rpts.filters.transform import TransformFilter
-
-    # Filters check their settings when they are created.
-    TransformFilter(judge=judge)
-    ScoreFilter(judge=judge)
-    AggregateFilter()
+    settings = load_settings()
+    choose_judge(settings, judge, Options.of(settings, evidence="facts"))
+    if settings.validity is not None:
+        read_validity_file(settings.validity)
     for language in languages:
         check_rpts_eval(language)
 

@@ -14,10 +14,10 @@ from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.rows import ReadError, read_objects, row_files
 from lmms_rpts.base.schema import Model
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.filters.documents import Relation
-from lmms_rpts.filters.record import RptsInstance, RptsRecord, cluster_of
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.question import Question, Relation, cluster_of
+from lmms_rpts.scoring.record import RptsRecord
 
 _COLUMNS = "docs/rating.md shows the columns."
 
@@ -47,7 +47,7 @@ class RelationLabels:
     place: Path
     labels: Mapping[tuple[str, str | int], Mapping[str, Relation]]
 
-    def relation(self, instance: RptsInstance) -> Relation | None:
+    def relation(self, instance: Question) -> Relation | None:
         """The label of most labellers; None without labels, or if several have most votes.
 
         Translations share their labels.

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import RptsRecord
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.aggregation import (
     document_metrics,
     group_metric_list,

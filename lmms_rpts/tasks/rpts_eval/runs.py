@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 
-from lmms_rpts.filters.record import RptsRecord
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import R
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rpts_eval.relations import label_runs
 
 Run = RunOf[RptsRecord]

@@ -6,11 +6,12 @@ from collections.abc import Iterator, Sequence
 from operator import attrgetter
 from statistics import fmean
 
-from lmms_rpts.filters.metrics import METRICS
-from lmms_rpts.filters.record import RptsRecord, Scoring
-from lmms_rpts.filters.responses import CUT, undecided_note
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.reading import CUT
+from lmms_rpts.scoring.record import RptsRecord, Scoring
+from lmms_rpts.scoring.score import undecided_note
 from lmms_rpts.tasks.grade_types import Display, Figures, Grading, ShownAnswer, ShownQuestion
 from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.rpts_eval.relations import relation_notes

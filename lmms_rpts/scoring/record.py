@@ -1,15 +1,13 @@
-"""The record of a response scored by RPTS: filled by the filters, read by all commands."""
+"""The record of a response scored by RPTS: filled once, read by all commands."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import cache, cached_property
-from typing import Annotated, Any, ClassVar, Literal, get_args
+from functools import cached_property
+from typing import Annotated, ClassVar, Literal, get_args
 
 from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
 
-from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import (
     FieldError,
     Flag,
@@ -22,8 +20,8 @@ from lmms_rpts.base.schema import (
     shown,
     wrong,
 )
-from lmms_rpts.filters.documents import STANCES, as_text
-from lmms_rpts.filters.metrics import METRICS
+from lmms_rpts.base.settings import Source
+from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import (
     Clue,
     InvalidReference,
@@ -32,30 +30,15 @@ from lmms_rpts.reasoning import (
     Step,
     build_tree,
 )
-from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence, Language
+from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality
-from lmms_rpts.runs.record import Asked, Called, Record, is_none
+from lmms_rpts.runs.record import FromJudge, Record, unset
+from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON
+from lmms_rpts.scoring.missing import NO_RESPONSE, REQUEST_FAILED
+from lmms_rpts.scoring.question import Question
 
-_VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
-_ABILITIES = {
-    "识别": "Recognition",
-    "常识": "Commonsense",
-    "空间感知": "Spatial awareness",
-    "数学": "Math",
-    "比较图像": "Compare images",
-}
-"""English names of the abilities in the Chinese texts of RPTS-Eval."""
-
-
-def cluster_of(task: str, own_id: str) -> tuple[str, str]:
-    """Key that a document shares with its translation: both have the same images and answer."""
-    return (_family(task), own_id)
-
-
-@cache  # asked for each response and metric
-def _family(task: str) -> str:
-    return _VARIANT.sub("", task)
+NO_GRADE = "the task's metrics don't say whether the answer is right"
 
 
 def _number_of_clue(value: object) -> int | None:
@@ -73,15 +56,7 @@ def _clue(value: object) -> Clue:
     raise wrong("a pair of kind and number", value)
 
 
-def _own_id(value: object) -> str | int | float | None:
-    """The id of a document as it is stored in a record, for ids of any type."""
-    if isinstance(value, int | float):
-        return value if abs(value) < 2**63 else shown(value)  # NaN is not
-    return None if value is None else storable(as_text(value))
-
-
 ReadBy = Literal["rule", "llm", "nothing"]
-Kind = Literal["image", "inference", "second"]
 ClueField = Annotated[
     Clue,
     PlainValidator(_clue),
@@ -91,13 +66,10 @@ ClueField = Annotated[
 ClueNumber = Annotated[
     int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
 ]
-OwnId = Annotated[
-    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
-]
 
 
-class Answer(Called):
-    """The final answer."""
+class Answer(FromJudge):
+    """The final answer; ``reason`` says why there is none, or why `correct` is null."""
 
     value: Text | None = Field(
         description="agree, disagree or undetermined (none is stated, or it takes no side); for "
@@ -107,14 +79,6 @@ class Answer(Called):
         default="rule", description="what determined the answer"
     )
     correct: Flag | None = Field(description="whether it is right; null if this can't be decided")
-    error: Text | None = Field(
-        default=None, description="why there is no answer, or why `correct` is null"
-    )
-    reply: Text | None = Field(
-        default=None,
-        description="the judge's complete reply; omitted if it was not asked for the answer",
-        exclude_if=is_none,
-    )
 
 
 class FirstError(Model):
@@ -130,24 +94,6 @@ class FirstError(Model):
     )
 
 
-class Question(Called):
-    """One question to the judge, and its reply."""
-
-    kind: Kind = Field(
-        description="`image`: claim about an image; `inference`: whether the conclusion "
-        "follows; `second`: the same with more premises, after a score below 0.5"
-    )
-    evidence: Several[Text] = Field(default=(), description="facts or premises given to the judge")
-    score: Share | None = Field(description="the score; null if there is none")
-    reply: Text | None = Field(default=None, description="the judge's complete reply")
-    error: Text | None = Field(default=None, description="why there is no score")
-    images: Several[Whole] = Field(
-        default=(),
-        description="numbers of the images shown to the judge; omitted if none",
-        exclude_if=lambda images: not images,
-    )
-
-
 class JudgedStep(Model):
     """A step and its score."""
 
@@ -158,13 +104,20 @@ class JudgedStep(Model):
         description="whether the root depends on the step; other steps do not enter the score"
     )
     modality: Modality = Field(description="kind of the step's premises")
-    score: Share | None = Field(description="score of the step; null if the judge failed")
-    note: Text | None = Field(
-        default=None, description="reason if the step was scored without a judge"
+    score: Share | None = Field(description="score of the step; null if it could not be judged")
+    note: Text | None = unset(None, "why the step has this score, or none, without a judge")
+    verdicts: Several[Verdict] = Field(
+        default=(),
+        description="the judge's verdicts, in order: `evidence` are the facts or premises that it "
+        "was given; after a score below 0.5, an inference is judged again with more premises",
     )
-    questions: Several[Question] = Field(
-        default=(), description="the questions to the judge, in order"
-    )
+
+    @property
+    def error(self) -> str | None:
+        """Why it has no score; None if it has one."""
+        if self.score is not None:
+            return None
+        return self.verdicts[-1].error if self.verdicts else self.note
 
 
 class Diagnosis(Model):
@@ -195,62 +148,16 @@ class Fault(Model):
         return InvalidReference(self.step, Clue(self.kind, self.index), self.reason)
 
 
-class Transform(Called):
-    """How the response was parsed into steps."""
+class Transform(FromJudge):
+    """How the response was read; ``reason`` says why there are no steps."""
 
     read_by: ReadBy = Field(
-        description="what parsed the steps: rules or a judge; `nothing` if there was no text"
+        description="what read the steps: rules or a judge; `nothing` if there are none"
     )
     style: Text = Field(description="format of the steps, as detected by the rules")
-    source: ReasoningSource = Field(description="which part of the response was parsed")
-    chain: Several[Text] = Field(default=(), description="the steps as parsed, before repair")
-    problems: Several[Text] = Field(default=(), description="problems found while parsing")
-    reply: Text | None = Field(
-        default=None, description="the judge's reply, if it was asked for the steps"
-    )
-    error: Text | None = Field(
-        default=None, description="why there are no steps, if the judge failed"
-    )
-
-
-class RptsInstance(Asked):
-    """The document without its images."""
-
-    own_id: OwnId = Field(alias="id", description="id of the document in the data")
-    language: Language = Field(description="language of the document")
-    ability: Several[Text] = Field(description="abilities that the document tests")
-    relation: Text | None = Field(
-        description="guided, adversarial or independent; null if the data do not give it (the "
-        "release of RPTS-Eval does not)"
-    )
-    statement: Text = Field(description="the statement to agree or disagree with")
-    context: Text = Field(description="the context")
-    textual_clue: Several[Text] = Field(description="the textual clues")
-    visual_clue: Several[Text] = Field(description="the file names of the images")
-    reasoning: Several[Text] = Field(description="the gold reasoning, one step per line")
-    answer: Text = Field(description="the gold answer")
-
-    @property
-    def id(self) -> str:
-        """The id in the data as text; else the document's number in the data."""
-        if self.own_id is None:
-            return str(self.key[1])
-        return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
-
-    @property
-    def abilities(self) -> tuple[str, ...]:
-        """The abilities, in English if RPTS-Eval names them in both languages."""
-        return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))
-
-    @property
-    def is_statement(self) -> bool:
-        """Whether models were asked to agree or disagree, rather than asked a question."""
-        return self.answer in STANCES
-
-    @property
-    def cluster(self) -> tuple[str, str]:
-        """Key that the document shares with its translation."""
-        return cluster_of(self.task, self.id)
+    source: ReasoningSource = Field(description="which part of the response was read")
+    chain: Several[Text] = Field(default=(), description="the steps as read, before repair")
+    problems: Several[Text] = Field(default=(), description="problems found while reading")
 
 
 class Scoring(Model):
@@ -262,18 +169,16 @@ class Scoring(Model):
     focus_height: Whole = Field(
         description="setting `focus_height`: height at which the weight is 1"
     )
+    threshold: Share = Field(
+        default=RIGHT_REASON,
+        description="setting `threshold`: RPTS from which on the reasoning counts as sound",
+    )
     prompt_version: Text = Field(description="version of the judge's prompts")
     temperature: Number = Field(default=0.0, description="sampling temperature of the judge")
-    source: Literal["answer", "thinking"] = Field(
-        default="answer",
-        description="setting `source`: what was scored; omitted for the visible answer",
-        exclude_if=lambda source: source == "answer",
+    source: Source = unset(
+        "answer", "setting `source`: what was scored; omitted for the visible answer"
     )
-    evidence: Evidence = Field(
-        default="facts",
-        description="evidence for claims about images; omitted for `facts`",
-        exclude_if=lambda evidence: evidence == "facts",
-    )
+    evidence: Evidence = unset("facts", "evidence for claims about images; omitted for `facts`")
 
 
 MODALITIES: tuple[Modality, ...] = get_args(Modality)
@@ -305,7 +210,7 @@ class RptsRecord(Record):
         "without evidence"
     )
     transform: Transform = Field(description="how the response was parsed into steps")
-    instance: RptsInstance = Field(description="the document, without its images")
+    instance: Question = Field(description="the document, without its images")
     settings: Scoring = Field(description="everything the score depends on, except the response")
 
     @model_validator(mode="after")
@@ -333,6 +238,15 @@ class RptsRecord(Record):
         """
         answer = self.answer
         return answer.correct is None and answer.error is not None and answer.by != "task"
+
+    def graded(self, correct: bool | None) -> RptsRecord:
+        """This record with a grade of its answer that is known from elsewhere; None: unknown."""
+        missing = self.transform.reason or ""
+        if missing == NO_RESPONSE or missing.startswith(REQUEST_FAILED):
+            return self
+        reason = NO_GRADE if correct is None else self.answer.reason
+        found = {"correct": correct, "by": "task", "reason": reason}
+        return self.model_copy(update={"answer": self.answer.model_copy(update=found)})
 
     def tree(self) -> ReasoningTree:
         """The tree of its steps."""

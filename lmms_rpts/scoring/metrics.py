@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from lmms_rpts.runs.metrics import Metric, by_name
 
 if TYPE_CHECKING:
-    from lmms_rpts.filters.record import RptsRecord
     from lmms_rpts.reasoning.tree import Modality
+    from lmms_rpts.scoring.record import RptsRecord
 
 RIGHT_REASON = 0.5
 """RPTS at or above which the reasoning counts as sound."""
@@ -32,14 +32,14 @@ def _right_and_sound(record: RptsRecord) -> float | None:
     correct = record.answer.correct
     if record.rpts is None or correct is None:
         return None
-    return float(correct and is_sound(record.rpts))
+    return float(correct and is_sound(record.rpts, record.settings.threshold))
 
 
 def _right_not_sound(record: RptsRecord) -> float | None:
-    """Whether the reasoning for a right answer is not sound; a wrong answer has no value."""
-    if record.rpts is None or not record.answer.correct:
+    """Whether the reasoning for a right answer is not sound; there must be some to be judged."""
+    if record.outcome != "scored" or record.rpts is None or not record.answer.correct:
         return None
-    return float(not is_sound(record.rpts))
+    return float(not is_sound(record.rpts, record.settings.threshold))
 
 
 def _mean_of_steps(
@@ -58,6 +58,11 @@ def _mean_of_steps(
 def _of_chain(read: Callable[[RptsRecord], float | None]) -> Callable[[RptsRecord], float | None]:
     """A figure of the chain; None without a chain."""
     return lambda record: None if record.transform.error or not record.steps else read(record)
+
+
+def _judged(record: RptsRecord) -> float | None:
+    """Whether the steps could be judged; a response without steps has no value."""
+    return None if record.outcome == "no_steps" else float(record.rpts is not None)
 
 
 PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
@@ -92,9 +97,9 @@ _GROUPS = {
         ),
         _share(
             "judge_coverage",
-            lambda record: float(record.rpts is not None),
+            _judged,
             higher_is_better=None,
-            words="responses that could be judged",
+            words="responses with steps that could be judged",
         ),
     ),
     DIAGNOSTIC: (

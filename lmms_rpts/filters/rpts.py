@@ -1,0 +1,207 @@
+"""``rpts_transform``, ``rpts_score``, ``rpts_aggregate``: the filters of RPTS for lmms-eval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from loguru import logger
+
+from lmms_rpts.base.schema import shown
+from lmms_rpts.filters.base import Doc, RptsFilter, as_written
+from lmms_rpts.filters.session import session
+from lmms_rpts.judging.client import Client
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.runs.validity import Judging, read_validity_file
+from lmms_rpts.scoring.missing import Tally
+from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
+from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
+from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
+from lmms_rpts.scoring.steps import Judged, judge_steps
+
+
+class TransformFilter(RptsFilter):
+    """Reads each response: its steps and its final answer. `Options` describes the arguments.
+
+    Args:
+        judge: the judge, if LMMS_RPTS_JUDGE is not set.
+        answer: the ``form`` of the answers.
+    """
+
+    gives = Reading
+
+    def __init__(
+        self,
+        mode: str | None = None,
+        judge: str | None = None,
+        max_steps: int = MAX_STEPS,
+        answer: str | None = None,
+        grade: Grader | None = None,
+    ) -> None:
+        super().__init__()
+        settings = session().settings
+        self.options = Options.of(
+            settings, mode=mode, max_steps=max_steps, answer=answer, grade=grade
+        )
+        self.judge = choose_judge(settings, judge, self.options).name
+
+    def apply(
+        self, resps: Sequence[Sequence[str | None]], docs: Sequence[Doc]
+    ) -> list[list[Reading]]:
+        """Read all responses; ``resps`` has one list of texts per instance."""
+        return self.map_responses(resps, docs, self._read_all)
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """As in other filters; also answers of another type than those graded here."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        if not faults and self.options.grade is None:
+            yield from answer_faults(doc, self.options.form)
+
+    def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[Reading]:
+        tally = Tally()
+        for response, _ in pairs:
+            tally.hear(response)
+        tally.report()
+        return self.judged(
+            lambda client: (self._read(response, doc, client) for response, doc in pairs),
+            len(pairs),
+            "Reading the reasoning",
+        )
+
+    async def _read(self, response: str | None, doc: Doc, client: Client) -> Reading:
+        question = Question.of(doc)
+        try:
+            return await read(response, question, client, self.options)
+        except Exception as error:
+            return unread(question, internal_error(error, "reading a response"))
+
+
+class ScoreFilter(RptsFilter):
+    """Repairs the chain of each response, and has the judge score its steps.
+
+    Args:
+        judge: the judge, if LMMS_RPTS_JUDGE is not set.
+        evidence: as in `Options`, if LMMS_RPTS_EVIDENCE is not set.
+
+    Raises:
+        JudgeConfigurationError: if no judge is configured or it cannot be used.
+        SettingError: for an unknown kind of evidence.
+        ValidityError: if the file in LMMS_RPTS_VALIDITY cannot be used.
+    """
+
+    takes = Reading
+    gives = Judged
+
+    def __init__(self, judge: str | None = None, evidence: str | None = None) -> None:
+        super().__init__()
+        run = session()
+        self.options = Options.of(run.settings, evidence=evidence)
+        chosen = choose_judge(run.settings, judge, self.options)
+        self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
+        if run.settings.validity is not None and run.validity is None:
+            run.validity = self._validity()
+
+    def document_faults(self, doc: Doc) -> Iterator[str]:
+        """As in other filters; also documents with images that a text-only judge would need."""
+        faults = list(super().document_faults(doc))
+        yield from faults
+        needs = bool(doc["visual_clue"]) and not doc["reasoning"] and not self.options.evidence
+        if not faults and needs and not self.sees:
+            yield self.blindness()
+
+    def blindness(self) -> str:
+        """Why a text-only judge cannot judge a document without gold reasoning."""
+        return blindness(self.judge)
+
+    def apply(self, resps: Sequence[Sequence[Reading]], docs: Sequence[Doc]) -> list[list[Judged]]:
+        """Score all steps of all responses."""
+        return self.map_responses(resps, docs, self._judge_all)
+
+    def _judge_all(self, pairs: list[tuple[Any, Doc]]) -> list[Judged]:
+        return self.judged(
+            lambda client: (self._judge(reading, client) for reading, _ in pairs),
+            len(pairs),
+            "Judging steps",
+        )
+
+    async def _judge(self, reading: Reading, client: Client) -> Judged:
+        try:
+            return await judge_steps(reading, reading.question, client, self.options)
+        except Exception as error:
+            reason = internal_error(error, "judging a response's steps")
+            unread = reading.unscored(reason)
+            return unjudged(unread, client.name, client.comparable, self.options)
+
+    def _validity(self) -> dict[str, Any]:
+        """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results."""
+        settings = session().settings
+        found = read_validity_file(settings.validity)
+        judging = Judging(self.judge, self.options.prompts.version())
+        if self.judge != NO_JUDGE and settings.rank == 0 and (said := found.mismatch(judging)):
+            logger.warning(
+                "LMMS_RPTS_VALIDITY: {}: its figures do not apply to this run's judge", said
+            )
+        return found.extract()
+
+
+class AggregateFilter(RptsFilter):
+    """Turns each scored response into one JSON string (``lmms-rpts export --schema``).
+
+    `Options` describes the arguments; the settings override them.
+    """
+
+    takes = Judged
+
+    def __init__(
+        self, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
+    ) -> None:
+        super().__init__()
+        options = Options.of(session().settings, decay=decay, focus_height=focus_height)
+        self.options = options
+
+    def apply(
+        self, resps: Sequence[Sequence[Judged]], docs: Sequence[Doc]
+    ) -> list[str | list[str]]:
+        """One string per instance; a list of strings for an instance with several responses."""
+        return as_written(self.map_responses(resps, docs, self._write_all))
+
+    def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
+        if not pairs:
+            return []
+        scorer = RptsScorer(self.options, pairs[0][0].judge)
+        written = []
+        for judged, _ in pairs:
+            record = self._record(judged)
+            scorer.note(record)
+            written.append(record.to_json())
+        scorer.report()
+        return written
+
+    def _record(self, judged: Judged) -> RptsRecord:
+        try:
+            return record_of(judged, self.options)
+        except Exception as error:
+            reason = internal_error(error, "aggregating a response's scores")
+            reading = judged.reading.unscored(reason)
+            nothing = unjudged(reading, judged.judge, judged.comparable, self.options)
+            return record_of(nothing, self.options)
+
+
+def answer_faults(doc: Doc, form: str) -> Iterator[str]:
+    """Why the rules cannot grade answers to a document, as sentences without their full stops."""
+    if form == "agree" and doc["answer"] not in STANCES:
+        wanted = " or ".join(STANCES)
+        yield (
+            f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
+            "of rpts_transform to choice, number, text or none, or grade to a function"
+        )
+    elif form in ("choice", "number", "text"):
+        from lmms_rpts.grading.grader import gold_fault
+
+        question = Question.of(doc)
+        if fault := gold_fault(form, question.answer, question.options):
+            yield f"'answer' cannot be graded as a {form}: {fault}"

@@ -1,0 +1,43 @@
+"""What the filters of one run share: its settings, the budget of its judge, and its validity."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.registry import open_budget
+
+
+@dataclass
+class Session:
+    """One run of lmms-eval in this process.
+
+    Attributes:
+        settings: the settings, read once.
+        budget: the budget of judge calls, shared by all tasks.
+        validity: the figures of the judge's validity, as JSON; None: none are known.
+    """
+
+    settings: Settings
+    budget: Budget
+    validity: dict[str, Any] | None = None
+
+
+_session: Session | None = None
+
+
+def session() -> Session:
+    """The run of this process; its settings are read when it is first asked for."""
+    global _session
+    if _session is None:
+        settings = load_settings()
+        _session = Session(settings, open_budget(settings))
+    return _session
+
+
+def reset_session() -> None:
+    """Start another run: settings are read again, and nothing was used yet."""
+    global _session
+    _session = None

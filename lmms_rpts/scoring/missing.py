@@ -1,0 +1,96 @@
+"""Responses that are missing: failed requests of the model, which lmms-eval stores as text."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+
+from loguru import logger
+
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.masking import LONGEST, mask
+from lmms_rpts.judging.types import NOT_JUDGED
+
+NO_RESPONSE = "the model gave no response"
+REQUEST_FAILED = "the model request failed: "
+"""The beginning of the reason why there is no response, if lmms-eval stored a failure instead."""
+_LONGEST_MESSAGE = 300
+# What the wrappers of lmms-eval 0.7.3 store instead of a response: its OpenAI and Gemini wrappers,
+# those of its world models, batch_gpt4, oryx and llava_vid. Refusals of a provider are responses:
+# "[SAFETY_BLOCKED:PROHIBITED_CONTENT]".
+_FAILED = re.compile(
+    r"\s{0,9}\[(?:LMMS_EVAL_REQUEST_FAILED[^\]\n]{0,60}|GENERATION_FAILED"
+    r"|(?P<budget>LMMS_EVAL_BUDGET_EXCEEDED))\](?P<said>.{0,2000})"
+    r"|(?P<fixed>Batch failed"
+    r"|Video .{1,500} (?:can not load|generate failed), check the source)\Z"
+    # async_openai and bagel: 'Error: can only concatenate str (not "NoneType") to str'
+    r"|Error: (?:(?P<coded>Error code: \d{3}.{0,2000})|(?P<error>[^\n]{0,300}))\s{0,9}\Z",
+    re.DOTALL,
+)
+# "Error: the clock is misread. Final answer: disagree" is a response.
+_ANSWERED = re.compile(
+    r"\b(?:answer|(?:dis)?agree|conclusion|therefore|(?:image|text)\s?\d)|答案|结论|同意|因此|图片|文本",
+    re.IGNORECASE,
+)
+
+
+def missing_response(response: object) -> str | None:
+    """Why there is no response; None if there is one, be it empty."""
+    if not isinstance(response, str) or response == "None":  # lmms-eval's text for None
+        return NO_RESPONSE
+    failed = _FAILED.match(response)
+    if failed is None or _ANSWERED.search(failed["error"] or ""):
+        return None
+    if failed["budget"]:
+        return f"{REQUEST_FAILED}the token budget of the run is spent (--max_tokens)"
+    words = failed["said"] or failed["fixed"] or failed["coded"] or failed["error"] or ""
+    message = shorten(mask(words[:LONGEST]), _LONGEST_MESSAGE)
+    return REQUEST_FAILED + (message or "lmms-eval gives no reason")
+
+
+class Tally:
+    """Counts of responses that are missing, empty or unscored, for warnings at the end."""
+
+    def __init__(self) -> None:
+        self.heard, self.empty, self.total = 0, 0, 0
+        self.failed: Counter[str] = Counter()
+        self.unscored: Counter[str] = Counter()
+
+    def hear(self, response: object) -> None:
+        """Count a response before it is scored."""
+        self.heard += 1
+        if missing := missing_response(response):
+            self.failed[missing] += 1
+        elif not str(response).strip():
+            self.empty += 1
+
+    def note(self, reason: str | None) -> None:
+        """Count a record: why it has no score, or None if it has one."""
+        self.total += 1
+        # Not judged as requested; failed requests have a warning of their own.
+        if reason and reason not in (NOT_JUDGED, NO_RESPONSE):
+            self.unscored[reason] += not reason.startswith(REQUEST_FAILED)
+
+    def report(self, unscored: str = "") -> None:
+        """Log what was counted; ``unscored``: what responses without a score are, and where."""
+        if self.failed:
+            logger.warning(
+                "{} of {} model requests failed. Their responses are left out of all means; most "
+                "often: {}",
+                self.failed.total(),
+                self.heard,
+                self.failed.most_common(1)[0][0].removeprefix(REQUEST_FAILED),
+            )
+        if self.empty:
+            logger.warning(
+                "{} of {} responses are empty and count as wrong. Some model wrappers of lmms-eval "
+                "return an empty text for a failed request: see its log",
+                self.empty,
+                self.heard,
+            )
+        if count := self.unscored.total():
+            reason = self.unscored.most_common(1)[0][0]
+            logger.warning(
+                "{} of {} responses could not be {}; most often: {}",
+                *(count, self.total, unscored, reason),
+            )

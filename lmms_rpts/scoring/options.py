@@ -1,0 +1,134 @@
+"""Options of scoring: what a task's YAML says, overridden by the settings of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any, Literal, get_args
+
+from lmms_rpts.base.settings import Settings, Source, TransformMode, parse_choice
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.registry import ChosenJudge, choices, find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
+from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
+from lmms_rpts.scoring.metrics import RIGHT_REASON
+
+AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
+ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+
+Grader = Callable[[str, Mapping[str, Any]], bool | None]
+"""A custom function: whether a response is right for its document; None: undecided."""
+
+MAX_STEPS = 64
+"""Maximum number of judged steps per response; the longest gold reasoning has 7."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """What the score of a response depends on, besides the response, its question and the judge.
+
+    Attributes:
+        prompts: the judge's prompts.
+        mode: ``llm``: a judge rewrites every response into steps; ``rule``: rules read them;
+            ``auto``: rules if the model used the step format, else a judge. If the judge cannot
+            write text, rules read everything.
+        max_steps: maximum number of steps; longer arguments are cut, which is recorded.
+        form: type of the answers; ``mixed``: that of each gold answer; ``none``: not graded here.
+        grade: a custom function that grades instead of the rules.
+        evidence: what claims about images are judged against; None: the facts of the gold
+            reasoning, or the image if a question has no gold reasoning.
+        threshold: RPTS at or above which the reasoning counts as sound.
+        source: the part of a response whose steps are read.
+    """
+
+    prompts: Prompts
+    mode: TransformMode = "auto"
+    max_steps: int = MAX_STEPS
+    form: AnswerForm = "agree"
+    grade: Grader | None = None
+    evidence: Evidence | None = None
+    decay: float = DEFAULT_DECAY
+    focus_height: int = DEFAULT_FOCUS_HEIGHT
+    threshold: float = RIGHT_REASON
+    source: Source = "answer"
+    temperature: float = 0.0
+
+    @classmethod
+    def of(
+        cls,
+        settings: Settings,
+        *,
+        mode: str | None = None,
+        max_steps: int = MAX_STEPS,
+        answer: str | None = None,
+        grade: Grader | None = None,
+        evidence: str | None = None,
+        decay: float = DEFAULT_DECAY,
+        focus_height: int = DEFAULT_FOCUS_HEIGHT,
+    ) -> Options:
+        """The options of a task's YAML, which the settings override.
+
+        Raises:
+            SettingError, JudgeConfigurationError, ValueError: for a value that is not allowed.
+        """
+        chosen_mode = parse_choice("rpts_transform: mode", mode, get_args(TransformMode))
+        chosen_evidence = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
+        if max_steps < 1:
+            raise ValueError(f"rpts_transform: max_steps must be at least 1, got {max_steps}")
+        if grade is not None and not callable(grade):
+            raise JudgeConfigurationError(
+                "rpts_transform: grade should be a function, such as grade: !function grading.grade"
+            )
+        if settings.decay is None and not 0.0 <= decay <= 1.0:
+            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {decay}")
+        height = settings.focus_height
+        return cls(
+            prompts=Prompts(settings.prompts),
+            mode=settings.transform or chosen_mode or "auto",
+            max_steps=max_steps,
+            form=parse_choice("rpts_transform: answer", answer, ANSWER_FORMS) or "agree",
+            grade=grade,
+            evidence=settings.evidence or chosen_evidence,
+            decay=decay if settings.decay is None else settings.decay,
+            focus_height=focus_height if height is None else height,
+            threshold=settings.threshold,
+            source=settings.source,
+            temperature=settings.temperature,
+        )
+
+
+SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"
+
+
+def choose_judge(settings: Settings, default: str | None, options: Options) -> ChosenJudge:
+    """The judge of the settings, else this one, after its checks.
+
+    Raises:
+        JudgeConfigurationError: if none is configured, or it cannot be used with the options.
+    """
+    judge = settings.judge or default
+    if judge is None:
+        raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
+    chosen = find_judge(judge, settings)
+    if settings.transform == "llm" and not chosen.backend.writes:
+        raise JudgeConfigurationError(
+            f"transform = llm needs a judge that writes text; {judge!r} does not: "
+            "choose another judge, or use rule or auto"
+        )
+    seen = options.evidence not in (None, "facts")
+    if seen and not chosen.sees and chosen.name != NO_JUDGE:
+        raise JudgeConfigurationError(
+            f"evidence={options.evidence} (LMMS_RPTS_EVIDENCE) needs a judge with vision; "
+            f"{judge!r} has none. {SEEING}"
+        )
+    return chosen
+
+
+def blindness(judge: str) -> str:
+    """Why a text-only judge cannot judge a question with images, but without gold reasoning."""
+    return (
+        f"there is no gold reasoning, so claims about images are judged by the images, but the "
+        f"judge {judge!r} has no vision. {SEEING}. Or set LMMS_RPTS_EVIDENCE=facts: claims about "
+        "images then score 1 without being judged"
+    )

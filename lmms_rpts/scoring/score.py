@@ -1,0 +1,246 @@
+"""The way of a response: read it, judge its steps, fill its record."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from functools import lru_cache
+from typing import Any, ClassVar, Protocol
+
+from loguru import logger
+
+from lmms_rpts.base.escaping import visible
+from lmms_rpts.judging.backends.lexical import restates
+from lmms_rpts.judging.client import Client
+from lmms_rpts.judging.registry import backend_of
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.reasoning import (
+    Clue,
+    ReasoningTree,
+    build_tree,
+    evidence_of,
+    format_chain,
+    locate_error,
+    needed_evidence,
+    parse_chain,
+    repair_chain,
+    restating_steps,
+    rpts_score,
+)
+from lmms_rpts.reasoning.answer_lines import UNDETERMINED
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.metrics import Metrics
+from lmms_rpts.runs.record import Record
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.missing import Tally
+from lmms_rpts.scoring.options import Options
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.reading import CUT, Reading, internal_error, read, unread
+from lmms_rpts.scoring.record import Diagnosis, Fault, FirstError, RptsRecord, Scoring
+from lmms_rpts.scoring.steps import Judged, evidence_for, judge_steps
+
+STEPLESS_FROM = 0.05
+"""Share of responses without a readable step from which on a warning is logged."""
+
+
+async def score_response(
+    response: str | None, question: Question, judge: Client, options: Options
+) -> RptsRecord:
+    """The record of a response.
+
+    Bad output of a model or judge is recorded, and never raises. A bug of this package affects the
+    outcome of this response only.
+    """
+    try:
+        reading = await read(response, question, judge, options)
+        judged = await judge_steps(reading, question, judge, options)
+        return record_of(judged, options)
+    except Exception as error:
+        reading = unread(question, internal_error(error, "scoring a response"))
+        return record_of(unjudged(reading, judge.name, judge.comparable, options), options)
+
+
+def unjudged(reading: Reading, judge: str, comparable: bool, options: Options) -> Judged:
+    """A response that was read, and left unscored for the reason in its reading."""
+    tree, evidence = build_tree(reading.chain, 0, 0), evidence_for(reading.question, options)
+    return Judged(reading, tree, (), evidence, judge, comparable, reading.transform.error)
+
+
+def record_of(judged: Judged, options: Options) -> RptsRecord:
+    """The complete record of one response, sufficient for scoring it again and for showing it."""
+    reading, question, tree = judged.reading, judged.reading.question, judged.tree
+    scores = [step.score for step in judged.steps if step.score is not None]
+    reason, error = judged.reason, None
+    if not reason and (found := locate_error(tree, scores)):
+        error = FirstError(
+            **{name: getattr(found, name) for name in ("step", "height", "modality", "score")},
+            path=found.path,
+            invalid=tuple(fault.clue for fault in found.invalid),
+        )
+    return RptsRecord(
+        outcome="unscored" if reason else "scored" if judged.steps else "no_steps",
+        reason=reason,
+        diagnosis=_diagnosis(tree, question),
+        rpts=None if reason else rpts_score(tree, scores, options.decay, options.focus_height),
+        answer=reading.answer,
+        first_error=error,
+        chain=tuple(format_chain(tree.chain)),
+        steps=judged.steps,
+        invalid_references=tuple(
+            Fault(step=each.step, kind=each.clue.kind, index=each.clue.index, reason=each.reason)
+            for each in tree.invalid
+        ),
+        transform=reading.transform.model_copy(
+            update={
+                "problems": tuple(
+                    dict.fromkeys([*reading.transform.problems, *tree.chain.problems])
+                )
+            }
+        ),
+        instance=question,
+        settings=Scoring(
+            judge=judged.judge,
+            comparable=judged.comparable,
+            decay=options.decay,
+            focus_height=options.focus_height,
+            threshold=options.threshold,
+            prompt_version=options.prompts.version(),
+            temperature=options.temperature,
+            source=options.source,
+            evidence=judged.evidence,
+        ),
+    )
+
+
+def _diagnosis(tree: ReasoningTree, question: Question) -> Diagnosis:
+    """What the chain uses and repeats."""
+    clues, n_images = question.textual_clue, len(question.visual_clue)
+    needed = _needed(question.reasoning, clues, n_images, question.language)
+    used = evidence_of(tree) & needed
+    return Diagnosis(
+        restating=tuple(restating_steps(tree.chain, question.context, clues, restates)),
+        needed=tuple(sorted(needed, key=lambda clue: (clue.kind, clue.index or 0))),
+        used=tuple(sorted(used, key=lambda clue: (clue.kind, clue.index or 0))),
+        coverage=len(used) / len(needed) if needed else 1.0,
+    )
+
+
+@lru_cache(maxsize=4096)
+def _needed(
+    gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
+) -> frozenset[Clue]:
+    """The evidence that an argument about a document must use; ``gold`` may be empty."""
+    chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
+    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))
+
+
+# --- the scorer of a task ------------------------------------------------------------------------
+
+
+class Scorer(Protocol):
+    """How the responses to a task are scored.
+
+    Attributes:
+        RECORD: the type of its records.
+        METRICS: their metrics, by name.
+        judge: name of the judge to ask; ``none`` if nobody is asked.
+    """
+
+    RECORD: ClassVar[type[Record]]
+    METRICS: ClassVar[Metrics]
+    judge: str
+
+    def question(self, doc: Mapping[str, Any]) -> Any:
+        """The question of a document."""
+
+    async def score(self, response: str | None, question: Any, judge: Client) -> Record:
+        """The record of a response; raises nothing for bad output of a model or judge."""
+
+    def note(self, record: Any) -> None:
+        """Count a record for the warnings of ``report``; records need not be kept."""
+
+    def report(self) -> None:
+        """Log what the table of results does not show."""
+
+
+class RptsScorer:
+    """Scores responses by RPTS.
+
+    Args:
+        options: the options of the task.
+        judge: name of the judge.
+    """
+
+    RECORD: ClassVar[type[Record]] = RptsRecord
+    METRICS: ClassVar[Metrics] = METRICS
+
+    def __init__(self, options: Options, judge: str) -> None:
+        self.options, self.judge = options, judge
+        self.tally, self._counts, self._undecided = Tally(), Counter[str](), Counter[str]()
+
+    def question(self, doc: Mapping[str, Any]) -> Question:
+        """The question of a document."""
+        return Question.of(doc)
+
+    async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
+        """The record of a response."""
+        self.tally.hear(response)
+        return await score_response(response, question, judge, self.options)
+
+    def note(self, record: RptsRecord) -> None:
+        """Count a record for the warnings of ``report``."""
+        self.tally.note(record.reason)
+        counts, answer = self._counts, record.answer
+        counts[record.outcome] += 1
+        counts["cut"] += any(each.startswith(CUT) for each in record.transform.problems)
+        counts["right"] += answer.correct is True
+        counts["graded"] += answer.correct is not None
+        counts["unstated"] += answer.value == UNDETERMINED and answer.correct is False
+        if record.undecided:
+            self._undecided[str(answer.error)] += 1
+
+    def report(self) -> None:
+        """Log what the table of results does not show."""
+        counts, total = self._counts, self.tally.total
+        self.tally.report("judged and are left out of the means (judge_coverage)")
+        if undecided := self._undecided.total():
+            graded, right = counts["graded"] + undecided, counts["right"]
+            note = undecided_note(undecided, total, right / graded, (right + undecided) / graded)
+            most = visible(self._undecided.most_common(1)[0][0])
+            logger.warning("{}; most often: {}", note, most)
+        if counts["unstated"]:
+            logger.warning(
+                "{} of {} responses state no answer, and count as wrong", counts["unstated"], total
+            )
+        if self.judge == NO_JUDGE or not total:
+            return
+        backend = backend_of(self.judge)
+        if not backend.comparable:
+            logger.warning(
+                "Judge {!r}: its scores cannot be compared with those of others{}",
+                self.judge,
+                backend.caveat and f"; {backend.caveat}",
+            )
+        if counts["no_steps"] >= STEPLESS_FROM * total:
+            logger.warning(
+                "{} of {} responses have no readable step (parse_rate), so that their RPTS is 0{}",
+                counts["no_steps"],
+                total,
+                f": {self.judge!r} cannot divide free text into steps; a judge that writes text "
+                "(openai:, hf:) can" * (not backend.writes),
+            )
+        if counts["cut"]:
+            logger.warning(
+                "Of {} of {} responses, the thinking is too long: only passages of it are judged "
+                "(`problems` in the records says which share)",
+                counts["cut"],
+                total,
+            )
+
+
+def undecided_note(undecided: int, total: int, low: float, high: float) -> str:
+    """What undecided answers mean for accuracy: its range, as a sentence without its full stop."""
+    return (
+        f"{undecided} of {total} answers are neither right nor wrong, and are left out of "
+        f"accuracy, which is from {low:.3f} (all of them wrong) to {high:.3f} (all right)"
+    )

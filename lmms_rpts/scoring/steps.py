@@ -1,0 +1,173 @@
+"""Judging of the steps of a response: repair the chain, plan the questions, ask the judge."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from lmms_rpts.judging.backends.lexical import restates
+from lmms_rpts.judging.client import Client
+from lmms_rpts.judging.prompts import prompts_of, rebuilt_prompt
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Rebuilt, Verdict
+from lmms_rpts.reasoning import (
+    FixedScore,
+    ImageQuery,
+    ReasoningTree,
+    StepQuery,
+    build_tree,
+    combine_answers,
+    format_chain,
+    modality,
+    plan_steps,
+    repair_chain,
+    select_reasoning,
+)
+from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
+from lmms_rpts.reasoning.clues import Evidence
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.thinking import select_thinking
+from lmms_rpts.scoring.options import Options
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.reading import Reading, steps_fields
+from lmms_rpts.scoring.record import JudgedStep, RptsRecord
+
+UNSEEN = "the document's images are not available"
+
+
+@dataclass(frozen=True, slots=True)
+class Judged:
+    """A response whose steps were judged.
+
+    Attributes:
+        reading: the response as it was read.
+        tree: the tree of the repaired chain.
+        steps: its steps with their scores.
+        evidence: what claims about images were judged against.
+        judge, comparable: the judge, and whether its scores are comparable with those of others.
+        reason: why the response has no score; None if it has one.
+    """
+
+    reading: Reading
+    tree: ReasoningTree
+    steps: tuple[JudgedStep, ...]
+    evidence: Evidence
+    judge: str
+    comparable: bool
+    reason: str | None
+
+    def strip(self) -> str:
+        """The scored steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
+        scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)
+        lines = zip(format_chain(self.tree.chain), scores, strict=True)
+        return "\n".join(f"{line} [{score}]" for line, score in lines)
+
+
+def evidence_for(question: Question, options: Options) -> Evidence:
+    """The evidence for claims about the images of a question."""
+    return options.evidence or ("facts" if question.reasoning else "image")
+
+
+async def judge_steps(
+    reading: Reading, question: Question, judge: Client, options: Options
+) -> Judged:
+    """Repair the chain of a response, and have the judge score each of its steps."""
+    n_images, clues = len(question.visual_clue), question.textual_clue
+    chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
+    tree, evidence = build_tree(chain, n_images, len(clues)), evidence_for(question, options)
+    fields = ("context", "textual_clue", "visual_clue", "reasoning")
+    asked = {name: getattr(question, name) for name in fields}
+    plan = plan_steps(chain, asked, evidence)
+    scores = await asyncio.gather(*(judge_step(each, question, judge, options) for each in plan))
+    steps = tuple(
+        JudgedStep(
+            premises=step.premises,
+            conclusion=step.conclusion.strip(),
+            height=tree.heights[at],
+            counts=tree.uses[at] > 0,
+            modality=modality(step),
+            score=score,
+            verdicts=verdicts,
+            note=note,
+        )
+        for at, (step, (score, verdicts, note)) in enumerate(zip(chain.steps, scores, strict=True))
+    )
+    failed = (f"step {at}: {step.error}" for at, step in enumerate(steps) if step.score is None)
+    reason = NOT_JUDGED if judge.name == NO_JUDGE else reading.transform.error or next(failed, None)
+    # Where judging has ended, responses without steps must not be the only scored ones, as zeros.
+    reason = reason or (None if steps else judge.stopped)
+    return Judged(reading, tree, steps, evidence, judge.name, judge.comparable, reason)
+
+
+async def judge_step(
+    query: StepQuery, question: Question, judge: Client, options: Options
+) -> tuple[float | None, tuple[Verdict, ...], str | None]:
+    """The score of one step, and what it is from: the judge's verdicts, or a note.
+
+    One question to the judge, and for an inference a second one below 0.5.
+    """
+    if isinstance(query, FixedScore):
+        return query.score, (), query.reason
+    if query.images and question.images is None:
+        return None, (), UNSEEN
+
+    async def ask(kind: str, evidence: Sequence[str], **fields: Any) -> Verdict:
+        images = question.images
+        shown = () if images is None else tuple(images[at] for at in query.images)
+        request = options.prompts.request(
+            kind, question.language, images=shown, conclusion=query.conclusion, **fields
+        )
+        verdict = await judge.ask(request)
+        texts = tuple(text.strip() for text in evidence)
+        return verdict.model_copy(update={"evidence": texts, "images": query.images})
+
+    if isinstance(query, ImageQuery):
+        verdict = await ask("image", query.facts, facts=query.facts)
+        return verdict.score, (verdict,), None
+    context, premises = query.context, query.premises
+    first = await ask("inference", premises, context=context, premises=premises)
+    if first.score is None or first.score >= SECOND_QUESTION_BELOW:
+        return first.score, (first,), None
+    premises = tuple(query.fallback_premises)
+    second = await ask("inference", premises, context=context, premises=premises)
+    score = None if second.score is None else combine_answers(first.score, second.score)
+    return score, (first, second), None
+
+
+# --- requests of a record, for reports -----------------------------------------------------------
+
+
+def requests_of(record: RptsRecord) -> list[list[Rebuilt]]:
+    """The requests about each step of a record, from what was recorded with their verdicts."""
+    settings, question = record.settings, record.instance
+    prompts = prompts_of(settings.prompt_version, "inference")
+    same = prompts.version() == settings.prompt_version
+    found: list[list[Rebuilt]] = []
+    for step in record.steps:
+        found.append([])
+        for verdict in step.verdicts:
+            name = "图片{}" if question.language == "zh" else "Image {}"
+            images = [name.format(number) for number in verdict.images]
+            fields: dict[str, Any] = {"conclusion": step.conclusion}
+            if verdict.kind.startswith("image"):
+                fields["facts"] = verdict.evidence
+            else:
+                fields |= {"context": question.context, "premises": verdict.evidence}
+            messages = prompts.render(verdict.kind, question.language, **fields)
+            system, user = (message["content"] for message in messages)
+            found[-1].append(Rebuilt(system, user, same, images))
+    return found
+
+
+def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
+    """The request for the steps of a response; None if it is not known."""
+    verdict, question = record.transform.verdict, record.instance
+    if response is None or verdict is None:
+        return None
+    is_answer = is_answer_line if verdict.kind == "transform" else is_any_answer_line
+    thought = select_thinking(response) if record.settings.source == "thinking" else None
+    text = (thought or select_reasoning(response, is_answer)).text
+    fields = steps_fields(verdict.kind, question, text)
+    version = verdict.prompt_version or record.settings.prompt_version
+    return rebuilt_prompt(verdict.kind, question.language, version, **fields)
