@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
 from importlib.util import find_spec
@@ -60,6 +62,8 @@ IncludePath = Annotated[
     ),
 ]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
+# The mark that each page has of the command that wrote it
+_PAGE = re.compile(rb'<meta name="generator" content="lmms-rpts [^" ]{1,100} ([a-z]{1,20})">')
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 
@@ -158,7 +162,6 @@ def protect_inputs(
 
     ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
     """
-    from lmms_rpts.base.files import may_overwrite
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
@@ -176,6 +179,18 @@ def protect_inputs(
                 f"{output} was not written by lmms-rpts {page_of}: use another file name, or "
                 "delete it first"
             )
+
+
+def may_overwrite(page: Path, command: str) -> bool:
+    """Whether a command may overwrite a file: there is none, it is empty, or it is its own page."""
+    if not os.path.isfile(page):  # False also for a name that is too long
+        return True
+    with page.open("rb") as content:
+        start = content.read(4096)
+    if not start:
+        return True
+    found = _PAGE.search(start)
+    return found is not None and found[1] == command.encode("ascii")
 
 
 def write_file(path: Path, content: str | bytes) -> None:

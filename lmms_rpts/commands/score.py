@@ -206,7 +206,7 @@ def _judges(plans: Sequence[Any]) -> str:
 
 def _show(scored: Scored, alone: bool) -> None:
     """Show the results of a run; of one of several runs, only where they are."""
-    from lmms_rpts.base.escaping import figure
+    from lmms_rpts.stats.figures import figure
 
     for task, values in scored.results["results"].items() if alone else ():
         documents = (scored.results["n-samples"].get(task) or {}).get("effective")
