@@ -18,7 +18,7 @@ from typing import Annotated, Any, ClassVar, Literal, TypeVar
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Json, ValidationError
 from pydantic import ValidationInfo as Info
 from pydantic import field_validator as check
-from pydantic_settings import BaseSettings, EnvSettingsSource, InitSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource
 from pydantic_settings import SettingsConfigDict as Config
 from pydantic_settings import TomlConfigSettingsSource as TomlSource
 from typing_extensions import Self
@@ -41,6 +41,8 @@ _FOR_TESTS = "LMMS_RPTS_REFERENCE"
 _KEY, _URLS = "OPENAI_API_KEY", ("OPENAI_API_URL", "OPENAI_BASE_URL")
 # api_key, openai_key, base_url in rpts.toml: the message says where they belong
 _OF_SERVERS = re.compile("openai|key|secret|password|url|api_base|endpoint", re.IGNORECASE)
+
+_SECRET = re.compile("(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 
 
 class SettingError(UserError):
@@ -82,8 +84,14 @@ class Table(BaseSettings):
     benchmark has a table.
     """
 
-    model_config = Config(frozen=True, extra="forbid", allow_inf_nan=False)
-    model_config |= {"populate_by_name": True, "enable_decoding": False}
+    model_config = Config(
+        env_prefix="LMMS_RPTS_",
+        frozen=True,
+        extra="forbid",
+        allow_inf_nan=False,
+        populate_by_name=True,
+        enable_decoding=False,
+    )
     TABLE: ClassVar[str] = ""
 
     @classmethod
@@ -115,8 +123,8 @@ class Table(BaseSettings):
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
         """The sources of the values, the first one first."""
-        variables = EnvSettingsSource(cls, env_prefix=cls.prefix())
         texts = {name.lower(): _variable(name) for name in cls.variables(*cls.model_fields)}
+        variables = sources["env_settings"]
         variables.env_vars = {name: text for name, text in texts.items() if text}
         return sources["init_settings"], variables, InitSettingsSource(cls, _content(cls))
 
@@ -124,11 +132,6 @@ class Table(BaseSettings):
     def origin(cls, name: str) -> str:
         """The variable that sets a field, else the file."""
         return next(filter(_variable, cls.variables(name)), str(config_file()))
-
-    @classmethod
-    def prefix(cls) -> str:
-        """The beginning of the names of its variables."""
-        return f"{cls.TABLE or 'lmms_rpts'}_".upper()
 
     @classmethod
     def settings(cls) -> list[str]:
@@ -141,7 +144,7 @@ class Table(BaseSettings):
         found: list[str] = []
         for name in names or cls.settings():
             alias = cls.model_fields[name].validation_alias
-            usual = [cls.prefix() + name.upper()]
+            usual = [cls.model_config["env_prefix"] + name.upper()]
             found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
 
@@ -295,9 +298,9 @@ def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
     return mask_key(" ".join([*given, shlex.join(words)]), _variable(_KEY))
 
 
-def environment_without(*prefixes: str) -> dict[str, str]:
-    """The environment without variables whose names start with ``prefixes``."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+def secrets() -> str:
+    """The values of variables such as HF_TOKEN, to be masked."""
+    return " ".join(value for name, value in os.environ.items() if _SECRET.search(name))
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
@@ -342,7 +345,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
 
 def _check_variables(table: type[Table]) -> None:
     """Refuse misspelt variables with the prefix of this table."""
-    prefix = table.prefix()
+    prefix = table.model_config["env_prefix"]
     known = [name.removeprefix(prefix) for name in table.variables()]
     names = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
     ends = [name.removeprefix(prefix) for name in names]

@@ -30,13 +30,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import listed, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.settings import (
-    FILE,
-    SettingError,
-    config_file,
-    environment_without,
-    load_settings,
-)
+from lmms_rpts.base.settings import FILE, SettingError, config_file, load_settings
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
@@ -83,8 +77,8 @@ class Stage:
 
 def _shown(text: str) -> str:
     """``text`` without secrets, and without terminal control characters."""
-    environment = environment_without("LMMS_RPTS_").items()
-    secrets = " ".join(value for name, value in environment if _SECRET.search(name))
+    names = [each for each in os.environ if _SECRET.search(each) and not each.startswith("LMMS_")]
+    secrets = " ".join(os.environ[each] for each in names)
     return "\n".join(map(visible, mask(text, secrets).split("\n")))
 
 
