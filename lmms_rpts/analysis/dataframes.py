@@ -27,7 +27,7 @@ from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -270,7 +270,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosis
     return {
         **response_cells(run, response),
-        "ability": [storable(each) for each in instance.abilities],
+        "ability": [storable(each) for each in abilities_of(instance)],
         "gold_answer": instance.answer,
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,

@@ -26,7 +26,7 @@ from lmms_rpts.commands.common import (
 )
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.score import Scored, Selection
+    from lmms_rpts.analysis.scoring import Scored, Selection
     from lmms_rpts.runs.responses import RunKey, SavedResponses
 
 _INTERRUPTED = 130
@@ -105,7 +105,7 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    from lmms_rpts.analysis.score import Selection, find_responses, plan_run, score_run
+    from lmms_rpts.analysis.scoring import Selection, find_responses, plan_run, score_run
 
     settings = load_settings(judge=judge)
     _check(samples, output, page, requests)
@@ -176,7 +176,7 @@ def _check(samples: Sequence[Path], output: Path, page: Path | None, requests: P
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:
     """The runs to score, with the names of their models."""
-    from lmms_rpts.analysis.score import guess_name
+    from lmms_rpts.analysis.scoring import guess_name
     from lmms_rpts.base.escaping import did_you_mean, listed
 
     known = dict.fromkeys(run.model for run in saved.runs)

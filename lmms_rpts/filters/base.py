@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from lmms_eval.api.filter import Filter
@@ -11,9 +12,9 @@ from loguru import logger
 from lmms_rpts.base.schema import Model
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client, run_async
-from lmms_rpts.judging.images import DEFAULT_LONGEST
+from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, field_faults, gold_faults
+from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -39,11 +40,13 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         visuals: returns the images of the task's documents; the plugin sets it.
         unasked: metrics without a value because the settings leave out their questions; they are
             removed from the results.
+        stopped: why judging ended before its end, in the last pass.
         takes, gives: the types of its input and output.
     """
 
     task: str | None = None
     judge: str = NO_JUDGE
+    stopped: str | None = None
     visuals: Visuals | None = None
     unasked: frozenset[str] = frozenset()
     takes: ClassVar[type] = str
@@ -150,7 +153,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 return [result async for result in each], client.stopped
 
         try:
-            found, stopped = run_async(results())
+            found, self.stopped = run_async(results())
         except KeyboardInterrupt:
             if name != NO_JUDGE and settings.cache is not None:
                 logger.warning(
@@ -160,12 +163,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                     settings.cache,
                 )
             raise
-        if stopped:
+        if self.stopped:
             logger.error(
                 "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
                 "saved with --log_samples or --use_cache. Run the same command again to request "
                 "only the missing replies.",
-                stopped,
+                self.stopped,
             )
         self._log_usage(name, used, run.budget.usage())
         return found
@@ -190,7 +193,7 @@ def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
 class Document(dict[str, Any]):
     """The fields of a document; ``images``: for judges with vision, None if unavailable."""
 
-    images: DocumentImages | None = None
+    images: tuple[JudgeImage, ...] | None = None
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):
@@ -220,7 +223,7 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
         self.doc_ids = list(doc_ids)
         self._docs = without_media(docs)
         self._visuals, self._longest = visuals, longest
-        self._images: dict[int, DocumentImages] = {}
+        self._images: dict[int, tuple[JudgeImage, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -237,9 +240,9 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
             return row  # type: ignore[no-any-return]  # from a data set of any kind
         doc = Document(row)
         if doc_id not in self._images:  # shared by all responses to the document
-            self._images[doc_id] = DocumentImages(
-                lambda: visuals(doc_id), self._longest, str(doc.get("language"))
-            )
+            count, language = len(doc.get("visual_clue") or ()), str(doc.get("language"))
+            load = partial(visuals, doc_id)
+            self._images[doc_id] = judge_images(load, count, self._longest, language)
         doc.images = self._images[doc_id]
         return doc
 

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from loguru import logger
@@ -14,12 +16,19 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.runs.validity import Judging, read_validity_file
-from lmms_rpts.scoring.missing import Tally
-from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
+from lmms_rpts.scoring.options import (
+    MAX_STEPS,
+    AnswerForm,
+    Grader,
+    Options,
+    blindness,
+    choose_judge,
+)
 from lmms_rpts.scoring.question import STANCES, Question
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
+from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.scoring.steps import Judged, judge_steps
 
 
@@ -62,10 +71,10 @@ class TransformFilter(RptsFilter):
             yield from answer_faults(doc, self.options.form)
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[Reading]:
-        tally = Tally()
+        scorer = Scorer()
         for response, _ in pairs:
-            tally.hear(response)
-        tally.report()
+            scorer.hear(response)
+        scorer.report()
         return self.judged(
             lambda client: (self._read(response, doc, client) for response, doc in pairs),
             len(pairs),
@@ -103,7 +112,7 @@ class ScoreFilter(RptsFilter):
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.settings.validity is not None and run.validity is None:
-            run.validity = self._validity()
+            run.validity = self._validity(run.settings.validity)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""
@@ -122,11 +131,17 @@ class ScoreFilter(RptsFilter):
         return self.map_responses(resps, docs, self._judge_all)
 
     def _judge_all(self, pairs: list[tuple[Any, Doc]]) -> list[Judged]:
-        return self.judged(
+        found = self.judged(
             lambda client: (self._judge(reading, client) for reading, _ in pairs),
             len(pairs),
             "Judging steps",
         )
+        if self.stopped and not any(
+            step.verdicts and step.score for each in found for step in each.steps
+        ):
+            # Responses without steps must not be the only scored ones, as zeros.
+            return [replace(each, reason=each.reason or self.stopped) for each in found]
+        return found
 
     async def _judge(self, reading: Reading, client: Client) -> Judged:
         try:
@@ -136,12 +151,12 @@ class ScoreFilter(RptsFilter):
             unread = reading.unscored(reason)
             return unjudged(unread, client.name, client.comparable, self.options)
 
-    def _validity(self) -> dict[str, Any]:
+    def _validity(self, path: Path) -> dict[str, Any]:
         """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results."""
-        settings = session().settings
-        found = read_validity_file(settings.validity)
+        found = read_validity_file(path)
         judging = Judging(self.judge, self.options.prompts.version())
-        if self.judge != NO_JUDGE and settings.rank == 0 and (said := found.mismatch(judging)):
+        first = session().settings.rank == 0
+        if self.judge != NO_JUDGE and first and (said := found.mismatch(judging)):
             logger.warning(
                 "LMMS_RPTS_VALIDITY: {}: its figures do not apply to this run's judge", said
             )
@@ -191,7 +206,7 @@ class AggregateFilter(RptsFilter):
             return record_of(nothing, self.options)
 
 
-def answer_faults(doc: Doc, form: str) -> Iterator[str]:
+def answer_faults(doc: Doc, form: AnswerForm) -> Iterator[str]:
     """Why the rules cannot grade answers to a document, as sentences without their full stops."""
     if form == "agree" and doc["answer"] not in STANCES:
         wanted = " or ".join(STANCES)
@@ -199,7 +214,7 @@ def answer_faults(doc: Doc, form: str) -> Iterator[str]:
             f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
             "of rpts_transform to choice, number, text or none, or grade to a function"
         )
-    elif form in ("choice", "number", "text"):
+    elif form == "choice" or form == "number" or form == "text":
         from lmms_rpts.grading.grader import gold_fault
 
         question = Question.of(doc)

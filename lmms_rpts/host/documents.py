@@ -14,7 +14,8 @@ from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.filters.base import AlignedDocuments, Document, without_media
 from lmms_rpts.host.task_files import task_files
-from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, as_text
+from lmms_rpts.runs.record import as_text
+from lmms_rpts.scoring.question import ReasoningDocument, judge_images
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import messages_of, task_images, visuals_of
 
@@ -141,7 +142,7 @@ def host_document(task: Any, name: str, doc_id: int, asked: str, longest: int) -
         answer=target_text(target),
         target=as_text(target),  # as lmms-eval logs it
     )
-    doc.images = DocumentImages(partial(task_images, task, doc_id), longest, language)
+    doc.images = judge_images(partial(task_images, task, doc_id), images, longest, language)
     return doc
 
 

@@ -11,6 +11,7 @@ import contextlib
 import os
 import sqlite3
 import time
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -40,11 +41,8 @@ class CacheError(Exception):
 class AnswerCache:
     """The cached replies in one folder; raises CacheError if its file cannot be opened.
 
-    Reading and writing block for less than a tenth of a millisecond, less than it would take to
-    hand them to another thread.
-
-    Args:
-        folder: None: a temporary file, which equal requests of this process share.
+    Reading and writing block for less time than handing them to another thread would take.
+    ``folder``: None: a temporary file, which equal requests of this process share.
     """
 
     def __init__(self, folder: Path | None) -> None:
@@ -90,10 +88,7 @@ class AnswerCache:
 
     def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        usage = reply.usage
-        tokens = (None, None, None)
-        if usage is not None:
-            tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+        tokens = astuple(reply.usage) if reply.usage else (None, None, None)
         row = (key, storable(judge), kind, storable(reply.text), reply.complete)
         self._unwritten[key] = (*row, storable(reply.note), *tokens, time.time())
         self._write()
@@ -121,8 +116,8 @@ class AnswerCache:
         if not self._warned:
             self._warned = True
             logger.warning(
-                "Judge replies cannot be cached in {} ({}). The run continues and retries. A later "
-                "run will request the missing replies again: {}.",
+                "Judge replies cannot be cached in {} ({}). The run continues and retries; a later "
+                "run will request the missing ones again: {}.",
                 *(self.path, error, _REMEDY),
             )
 

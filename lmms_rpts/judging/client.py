@@ -415,7 +415,10 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
     try:
         asyncio.get_running_loop()
+        runs = True
     except RuntimeError:
+        runs = False
+    if not runs:  # outside of the handler, else it would be the context of other errors
         return asyncio.run(coroutine)
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 

@@ -20,6 +20,8 @@ SMALLEST = 32
 
 MOST_PIXELS = 120_000_000
 MEDIA_TYPE = "image/jpeg"
+# Modes with 8 bits per channel, whose values can be blended
+_BLENDED = ("L", "LA", "RGB", "RGBA", "CMYK")
 
 _one_at_a_time = threading.Lock()
 
@@ -60,9 +62,9 @@ class JudgeImage:
                 raise ImageError(f"{self.name}: {error}") from None
             # Any error of Pillow or a task for a broken file; a task may even call exit().
             except (Exception, SystemExit) as error:
-                said, kind = " ".join(storable(str(error)).split()), type(error).__name__
-                reason = f"{kind} {said}" if isinstance(error, SystemExit) else said or kind
-                raise ImageError(f"Cannot read {self.name} ({reason[:300]})") from None
+                reason = " ".join(storable(str(error)).split())[:300]
+                what = f"{type(error).__name__} {reason}".strip()
+                raise ImageError(f"Cannot read {self.name} ({what})") from None
         digest = hashlib.sha256(content).hexdigest()
         if self._digest not in (None, digest):
             raise ImageError(f"{self.name} changed after it was first read")
@@ -75,30 +77,38 @@ def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> tuple[bytes, tup
 
     The current frame is used if there are several. The image itself is not changed. The bytes are
     reproducible with the same version of Pillow; they are returned with width and height.
-
-    Raises:
-        ImageError: for an image of more than 120 megapixels or without pixels.
-        Exception: any error of Pillow if the image cannot be decoded.
     """
-    from PIL import ImageOps
+    from PIL import Image, ImageOps
 
     pixels = image.width * image.height
-    if pixels > MOST_PIXELS:
-        allowed = MOST_PIXELS / 1e6
+    if not 0 < pixels <= MOST_PIXELS:
         raise ImageError(
-            f"it has {pixels / 1e6:,.0f} megapixels, at most {allowed:,.0f} are read: shrink it"
+            f"it has {pixels / 1e6:,.0f} megapixels, at most {MOST_PIXELS / 1e6:,.0f} are read: "
+            "shrink it"
+            if pixels
+            else "it has no pixels"
         )
-    if not pixels:
-        raise ImageError("it has no pixels")
-    frame = _current_frame(image, longest)
-    frame.load()
+    shown = _current_frame(image, longest)
+    shown.load()
     with suppress(Exception):  # broken EXIF, which viewers ignore, too
-        frame = ImageOps.exif_transpose(frame)
-    shown = _framed(_flat(_shrunk(_with_shades(frame), longest)), longest)
-    shown.info.clear()  # else Pillow would write the comment of the file
+        shown = ImageOps.exif_transpose(shown)
+    if shown.mode.startswith("I"):  # grey of 16 bits: Pillow would clip it to white
+        shown = shown.convert("I").point(lambda value: value * (1 / 257) + 0).convert("L")
+    elif shown.mode not in _BLENDED or "transparency" in shown.info:
+        shown = shown.convert("RGBA" if shown.has_transparency_data else "RGB")
+    if max(shown.size) > longest:
+        size = tuple(max(1, round(side * longest / max(shown.size))) for side in shown.size)
+        # LANCZOS takes 1.5 times as long, and most of the time for an image of 6 megapixels.
+        shown = shown.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
+    if shown.has_transparency_data:
+        white = Image.new("RGBA", shown.size, "white")
+        shown = Image.alpha_composite(white, shown.convert("RGBA"))
+    size = tuple(max(min(SMALLEST, longest), side) for side in shown.size)
+    flat = Image.new("RGB", size, "white")
+    flat.paste(shown.convert("RGB"), tuple((size[at] - shown.size[at]) // 2 for at in (0, 1)))
     out = io.BytesIO()
-    shown.save(out, "JPEG", quality=92, subsampling=0)
-    return out.getvalue(), shown.size
+    flat.save(out, "JPEG", quality=92, subsampling=0)
+    return out.getvalue(), flat.size
 
 
 @contextmanager
@@ -130,45 +140,3 @@ def _current_frame(image: Any, longest: int) -> Any:
             fresh.draft(None, (longest, longest))  # a large JPEG is decoded at a smaller scale
         return fresh
     return image
-
-
-def _with_shades(image: Any) -> Any:
-    """The image in a mode whose values can be blended, with 8 bits per channel."""
-    mode = image.mode
-    if mode.startswith("I"):  # grey of 16 bits: Pillow would clip it to white
-        return image.convert("I").point(lambda value: value * (1 / 257) + 0).convert("L")
-    if mode in ("L", "LA", "RGB", "RGBA", "CMYK") and "transparency" not in image.info:
-        return image
-    return image.convert("RGBA" if image.has_transparency_data else "RGB")
-
-
-def _shrunk(image: Any, longest: int) -> Any:
-    from PIL import Image
-
-    if max(image.size) <= longest:
-        return image
-    scale = longest / max(image.size)
-    size = tuple(max(1, round(side * scale)) for side in image.size)
-    # LANCZOS takes 1.5 times as long, and most of the time for an image of 6 megapixels.
-    return image.resize(size, Image.Resampling.BICUBIC, reducing_gap=3.0)
-
-
-def _flat(image: Any) -> Any:
-    from PIL import Image
-
-    if not image.has_transparency_data:
-        return image.convert("RGB")
-    white = Image.new("RGBA", image.size, "white")
-    return Image.alpha_composite(white, image.convert("RGBA")).convert("RGB")
-
-
-def _framed(image: Any, longest: int) -> Any:
-    from PIL import Image
-
-    least = min(SMALLEST, longest)
-    if min(image.size) >= least:
-        return image
-    width, height = (max(least, side) for side in image.size)
-    frame = Image.new("RGB", (width, height), "white")
-    frame.paste(image, ((width - image.width) // 2, (height - image.height) // 2))
-    return frame

@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal, TypeVar
 
 from lmms_rpts.judging.request_kinds import SCORED, request_kinds
 from lmms_rpts.judging.types import Reply, Request
+from lmms_rpts.reasoning.thinking import strip_thinking
 
 
 def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str | None]:
@@ -18,20 +19,23 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
     kind = request_kinds()[request.kind]
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
-        return None, f"{wanted}: {_cut_off(reply, request.most_tokens)}"
+        made = f" after {reply.usage.output_tokens:,} tokens" if reply.usage else ""
+        limit = reply.limit or request.most_tokens
+        return None, f"{wanted}: it was cut off{made} (limit: {limit:,} tokens)"
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:
         # A reply in the requested schema; else the whole reply is parsed.
-        found = json_object(text) or {}
-        verdict = found.get("verdict") if found.keys() <= {"reason", "verdict"} else None
+        fields = json_object(text) or {}
+        verdict = fields.get("verdict") if fields.keys() <= {"reason", "verdict"} else None
         text = verdict if isinstance(verdict, str) else text
     try:
         value = parse(text)
     except Exception as failure:  # an error of a parser fails this reply, not the run
         return None, f"{wanted}: {type(failure).__name__}: {failure}"
-    value = None if value == "" else value
-    return value, wanted if value is None else None
+    if value is None or value == "":
+        return None, f"{wanted}: {reply.note}" if reply.note else wanted
+    return value, None
 
 
 def in_words(reply: str) -> str:
@@ -42,40 +46,33 @@ def in_words(reply: str) -> str:
     return reply
 
 
-def _cut_off(reply: Reply, most: int) -> str:
-    limit, made = reply.limit or most, reply.usage.output_tokens if reply.usage else 0
-    if not made:
-        return f"it was cut off (limit: {limit:,} tokens)"
-    if made < limit:
-        return (
-            f"it was cut off after {made:,} of {limit:,} allowed tokens: the server has a limit of "
-            "its own, or its context is full"
-        )
-    return f"it was cut off after {made:,} tokens, the limit for this request"
-
-
-# A chat template may begin the thinking, so that the reply has its end only: "0.1?</think> 0.9"
-_THINKING_ENDS = re.compile(r"</(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-# "Score: 0.9 <think>or 0.1": thinking without an end, cut off
-_THINKING_BEGINS = re.compile(r"<(?:think|thinking|thought|reasoning)>", re.IGNORECASE)
-
-
-def strip_thinking(reply: str) -> str:
-    """The reply of a reasoning judge after its thinking; empty if the thinking never ended."""
-    said = _THINKING_ENDS.split(reply)[-1]
-    return _THINKING_BEGINS.split(said)[0]
+# An object without others inside, which fills whole lines: after "Here is my verdict:"
+_FENCE = re.compile(r"```(?:json)?|\s")
+_OBJECT = re.compile(r"^[ \t]*(\{[^{}]{1,8000}\})[ \t]*$", re.MULTILINE)
 
 
 def json_object(reply: str) -> dict[str, Any] | None:
-    """The JSON object that a reply consists of; None if it is something else."""
-    said = strip_thinking(reply).strip()
-    if said.startswith("```") and said.endswith("```"):
-        said = said.removeprefix("```").removeprefix("json").removesuffix("```")
-    try:
-        found = json.loads(said)
-    except (ValueError, RecursionError):
-        return None
-    return found if isinstance(found, dict) else None
+    """The JSON object that a reply is or ends with; None if it has none, or a key twice."""
+    at = reply.find("{")
+    # Before thinking is left out: a string in the object may hold a tag.
+    whole = reply[at:] if at >= 0 and not _FENCE.sub("", strip_thinking(reply[:at])) else ""
+    for text in (whole, strip_thinking(reply)):
+        text = re.sub("```(?:json)?", "", text).strip()
+        objects = [text] if text.startswith("{") else _OBJECT.findall(text)
+        with suppress(ValueError, RecursionError):
+            values = [json.loads(each, object_pairs_hook=_unique) for each in objects]
+            if values and all(each == values[0] for each in values):
+                return dict(values[0])
+    return None
+
+
+def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
+    found: dict[str, Any] = {}
+    for name, value in pairs:
+        if name in found:
+            raise ValueError(f"{name!r} is given twice")
+        found[name] = value
+    return found
 
 
 # ---- scores
@@ -111,28 +108,18 @@ _VALUE = (
     rf"(?P<value>{_NUMBER})"
     rf"(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?(?:out )?of) {{0,3}}(?P<of>{_NUMBER}))?"
 )
-# "Score: 0.8", "score is [0.8]", 得分为0.6, and the rest of the JSON key in '"score": 0.8'
-_LABEL = (
-    r"(?:(?<![A-Za-z])scores?|(?<![A-Za-z])rating|分数|得分|评分|打分)[\"'>]{0,2}"
-    r"[ \t]{0,4}(?:is|of|was|为|是)?[ \t]{0,4}[:=]?[ \t]{0,4}[\[(\"'“‹]{0,2}"
-)
-# "My final score: 0.8", 最终得分：0.8
-_MINE = r"(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?)?"
-# "1 + 0.5", "1 × 10^-1", "0.8 → 0", "1|10", "1 in 10", "1 over 2", "1‰", "1分之一"
-_NO_SUM = (
-    r"(?! {0,2}(?:[+*=^|×→‰√/\\]|-{1,2}>|分之|[-–—~到至](?=\d)"
-    r"|(?:in|over|per|times|x|divided by) {1,2}(?=-?[\d.])))"
-)
-# A line that begins with the score; a remark may follow.
+# "Score: 0.8", "My final score is [0.8]", 最终得分为0.6, <score>0.8; not "a score of 1 would need"
 _STATED = re.compile(
-    rf"^[ \t\-•]{{0,8}}{_MINE}{_LABEL}{_VALUE}{_NO_SUM}"
-    r"[>\])\"'”›分]{0,3}[ \t]{0,4}(?=$|[(.,;。，；—–]|- )",
+    r"^[ \t\-•<\"]{0,8}(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?)[ \t]?){0,2}"
+    r"(?:score|rating|分数|得分|评分|打分)[\"'>]{0,2}[ \t]{0,4}(?:is|was|为|是)?"
+    rf"[ \t]{{0,4}}[:=]?[ \t]{{0,4}}[\[(\"'“‹]{{0,2}}{_VALUE}[>\])\"'”›分]{{0,3}}[ \t]{{0,4}}"
+    # "Score: 1, if the premise held" is hypothetical.
+    r"(?![(,;，；—–\- ]{1,3}(?:only |just )?"
+    r"(?:if|would|unless|were|assuming|provided|but|如果|若|除非|但))(?=$|</|[(.,;。，；—–]|- )",
     re.IGNORECASE | re.MULTILINE,
 )
 # "0.8", "(0.8)", "80 %" on a line of its own
 _ALONE = re.compile(rf"^[ \t\"'(<\[]*{_VALUE}[ \t\"'.。)>\]分]*$", re.IGNORECASE | re.MULTILINE)
-# "I give it a score of 0.2": a sentence that calls a number a score
-_MENTIONED = re.compile(rf"{_LABEL}{_VALUE}{_NO_SUM}", re.IGNORECASE)
 _ANY = re.compile(_VALUE, re.IGNORECASE)
 # "1" may be one of ten: 从0到10打分：1, "Score: 1 (on a scale from 1 to 5)"
 _OTHER_SCALE = re.compile(
@@ -149,50 +136,43 @@ def parse_score(reply: str) -> float | None:
     """Parse the score that a reply states.
 
     Parsed in this order: a "score" in JSON; lines that begin with a score ("Score: 0.8",
-    得分：0.8), unless a decimal after it corrects it; lines that contain only a number; numbers
-    that a sentence calls a score. All numbers that are found must agree: "a score of 1 would need
-    more" is not a score. Fractions ("8/10", "4 out of 5") and percentages are converted.
-
-    Args:
-        reply: the reply of a judge.
+    得分：0.8), unless a decimal after it corrects it; lines that contain only a number. All numbers
+    that are found must agree. A score in a sentence may be denied or hypothetical: it is none.
+    Fractions ("8/10", "4 out of 5") and percentages are converted.
 
     Returns:
         A score in [0, 1]; None if there is none, none in range, or several.
     """
+    fields = json_object(reply)
+    if fields is not None:
+        score = next((fields[name] for name in ("score", "分数", "得分") if name in fields), None)
+        if isinstance(score, str):
+            return parse_score(score)
+        if isinstance(score, bool) or not isinstance(score, int | float):
+            return None
+        if any(map(_OTHER_TOTAL.search, fields)):
+            return None
+        return float(score) if 0 <= score <= 1 else None
     said = strip_thinking(reply)
-    found = json_object(said)
-    if found is not None:
-        return _score_of(found)
+    if _FENCE.sub("", said).startswith("{"):  # broken, or with a key twice
+        return None
     text = unicodedata.normalize("NFKC", _POWER.sub("^", said)).translate(_SIGNS)
     for pattern, instead in _LEFT_OUT:
         text = pattern.sub(instead, text)
-    for stated in (_STATED, _ALONE, _MENTIONED):
+    for stated in (_STATED, _ALONE):
         scores = list(stated.finditer(text))
         if not scores:
             continue
         one = any(each["value"] == "1" and not (each["of"] or each["percent"]) for each in scores)
         if one and _OTHER_SCALE.search(said):
             return None
-        if stated is not _ALONE:
+        if stated is _STATED:
             # A decimal after the score may correct it; a whole number may count anything.
-            start = scores[-1].end() if stated is _STATED else 0
-            others = _ANY.finditer(text, start)
+            others = _ANY.finditer(text, scores[-1].end())
             scores += [each for each in others if not each[0].lstrip("-").isdigit()]
         values = {_in_range(each) for each in scores}
         return values.pop() if len(values) == 1 else None
     return None
-
-
-def _score_of(found: Mapping[str, Any]) -> float | None:
-    """The score of a JSON object, with our schema or another one."""
-    score = next((found[name] for name in ("score", "分数", "得分") if name in found), None)
-    if isinstance(score, str):
-        return parse_score(score)
-    if isinstance(score, bool) or not isinstance(score, int | float):
-        return None
-    if any(map(_OTHER_TOTAL.search, found)):
-        return None
-    return float(score) if 0 <= score <= 1 else None
 
 
 def _in_range(match: re.Match[str]) -> float | None:
@@ -209,32 +189,25 @@ def _in_range(match: re.Match[str]) -> float | None:
 
 W = TypeVar("W", bound=str)
 
-# "**Verdict:** Correct", "### Final verdict: `correct`", "Verdict: \\boxed{\\text{incorrect}}"
-_DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
-_VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
-# "Incorrect.**", "\\boxed{correct}", “错误”。
-_CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
 # Characters of a line that may be a verdict: longer ones are sentences, and patterns stay fast
 _LONGEST_LINE = 120
-# A verdict in a line of its own follows a sentence that has ended
-_ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
-# "So, <Yes>", 所以，<No>
-_SO = r"(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)"
-# "Therefore, the final answer is: `<Yes>`.", "My judgement: <No>"
+_DECOR = r"(?:[\s*_`#\"“”'(\[{]|\\boxed\{|\\text(?:bf)?\{)*"
+# "Incorrect.**", "\\boxed{correct}", “错误”。
+_CLOSING = r"[\s*_`\"“”'.。!)\]}]*"
+# "**Verdict:** Correct", "### Final verdict: `correct`", "Verdict: \\boxed{\\text{incorrect}}"
+_VERDICT = rf"(?:[-•]\s)?{_DECOR}(?:final |最终)?(?:verdict|判定){_DECOR}(?::|is\b|为|是)"
+# "Therefore, the final answer is: `<Yes>`.", "My judgement: <No>", 所以，<No>
 _NAMED = (
-    r"(?:(?:the|my|final|最终) ?)*"
+    rf"(?:[-•]\s(?!\W*<))?{_DECOR}(?:(?:so|thus|hence|therefore)[, ]+|(?:因此|所以|故)[, ]?)?"
+    r"(?:(?:(?:the|my|final|最终) ?)*"
     r"(?:verdict|answer|judge?ment|decision|comparison|conclusion|result|判定|判断|答案|比较|结论)"
-    rf"{_DECOR}(?::|is\b:?|[为是]:?)"
+    rf"{_DECOR}(?::|is\b:?|[为是]:?))?"
 )
+# A verdict in a line of its own follows a sentence that has ended.
+_ENDS = (".", "。", "!", ":", ")", "”", '"', "*")
 _MARK = re.compile(r"<(yes|no)>")
-# "So, the answer is <Yes>.", "**Verdict:** <no>"
-_MARKED = re.compile(
-    rf"(?:(?:[-•]\s)?{_DECOR}{_SO}?{_NAMED}|{_DECOR}{_SO})?{_DECOR}<(?:yes|no)>{_CLOSING}"
-)
-# "**No.**" as the last line
+_MARKED = re.compile(rf"{_NAMED}{_DECOR}<(?:yes|no)>{_CLOSING}")
 _BARE = re.compile(rf"{_DECOR}(yes|no){_CLOSING}")
-# "Both say 5. <Yes>": before the mark ends a sentence; not "I can't say <Yes>"
-_AFTER_SENTENCE = re.compile(r"[.。!?][\s*_`]*")
 # "No, they differ. <Yes>": the sentence before the mark says the opposite
 _OPENING_WORD = re.compile(r"(?:^|[.。!?:,;])\s*(yes|no)\s*(?=[.。!?:,;])")
 # "<Yes> or" above "<No>": the instructions, repeated
@@ -249,17 +222,11 @@ def parse_yes_no(reply: str) -> str | None:
     can't say <Yes>"), with text after it, or with the other mark next to it or directly above it.
     """
     lines = _lines(reply)
-    if not lines:
-        return None
-    found = _mark(lines[-1])
-    if found is None:
-        bare = _BARE.fullmatch(lines[-1]) if len(lines[-1]) <= _LONGEST_LINE else None
-        found = bare[1] if bare and _stands_alone(lines) else None
-    before = next((line for line in reversed(lines[:-1]) if line), "")
-    above = _mark(_OR.sub("", before).rstrip())  # two marks in a row repeat the instructions
-    if found is None or above not in (None, found):
-        return None
-    return found
+    word = _mark(lines[-1])
+    if word is None and (bare := _BARE.fullmatch(lines[-1][: _LONGEST_LINE + 1])):
+        word = bare[1] if _stands_alone(lines) else None
+    above = next((line for line in reversed(lines[:-1]) if line), "")
+    return word if _mark(_OR.sub("", above).rstrip()) in (None, word) else None
 
 
 def _mark(line: str) -> str | None:
@@ -270,13 +237,9 @@ def _mark(line: str) -> str | None:
     head, word, tail = line[: mark.start()], mark[1], line[mark.end() :]
     if len(line) <= _LONGEST_LINE and _MARKED.fullmatch(line):
         return word
-    if tail.strip("*_`.。! ") or not _AFTER_SENTENCE.fullmatch(_ending(head)):
+    if tail.strip("*_`.。! ") or not head.rstrip("*_` \t").endswith((".", "。", "!", "?")):
         return None
-    return word if all(said == word for said in _OPENING_WORD.findall(head)) else None
-
-
-def _ending(head: str) -> str:
-    return head[len(head.rstrip("*_` \t")) - 1 :]
+    return word if all(other == word for other in _OPENING_WORD.findall(head)) else None
 
 
 def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
@@ -292,11 +255,9 @@ def _parser(verdicts: Mapping[W, str]) -> Callable[[str], W | None]:
 
     def parse(reply: str) -> W | None:
         lines = _lines(reply)
-        if not lines or len(lines[-1]) > _LONGEST_LINE:
-            return None
-        found = line.fullmatch(lines[-1])
-        alone = found is not None and (found["label"] or _stands_alone(lines))
-        return words[found["word"]] if found and alone else None
+        verdict = line.fullmatch(lines[-1][: _LONGEST_LINE + 1])
+        alone = verdict is not None and (verdict["label"] or _stands_alone(lines))
+        return words[verdict["word"]] if verdict and alone else None
 
     return parse
 
@@ -315,10 +276,10 @@ parse_pretended = _parser({"pretended": "假装", "none": "没有"})
 
 
 def _lines(reply: str) -> list[str]:
-    """The lines of a reply, folded, up to the last one with content."""
+    """The lines of a reply, folded, up to the last one with content; at least one."""
     said = unicodedata.normalize("NFKC", strip_thinking(reply)).lower()
-    lines = [line.strip() for line in said.splitlines()]
-    while lines and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
+    lines = ["", *(line.strip() for line in said.splitlines())]
+    while len(lines) > 1 and set(lines[-1]) <= set("`}"):  # blank lines, and closing fences
         lines.pop()
     return lines
 
@@ -326,7 +287,6 @@ def _lines(reply: str) -> list[str]:
 def _stands_alone(lines: Sequence[str]) -> bool:
     """Whether the last line, a word without a label, is separate from the text before it."""
     before = next((line for line in reversed(lines[:-1]) if line), "")[-_LONGEST_LINE:]
-    label = re.match(_VERDICT, before)
-    if label:
+    if label := re.match(_VERDICT, before):
         return not before[label.end() :].strip("*_` ")
     return not before or not lines[-2] or before.endswith(_ENDS)

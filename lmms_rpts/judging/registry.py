@@ -34,12 +34,13 @@ class NoJudge:
         raise RefusedError(NOT_JUDGED)
 
 
-def _check_bare(model: str, settings: Settings) -> str | None:
-    return f"it takes no model: remove {model!r}" if model else None
-
-
 _free = partial(
-    Backend, check=_check_bare, writes=False, comparable=False, samples=False, kept=False
+    Backend,
+    check=lambda model, settings: f"it takes no model: remove {model!r}" if model else None,
+    writes=False,
+    comparable=False,
+    samples=False,
+    kept=False,
 )
 # The kinds of judges by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
@@ -82,10 +83,9 @@ def open_budget(settings: Settings) -> Budget:
 
 
 def find_judge(judge: str, settings: Settings, asks: bool = True) -> ChosenJudge:
-    """Find the judge named in ``judge``, and check that it can be used with these settings.
+    """The judge named in ``judge``; a JudgeConfigurationError if it cannot be used.
 
-    A JudgeConfigurationError states the fault and what to use instead. ``asks``: whether it is to
-    be asked, and not only requests to be written.
+    ``asks``: whether it is to be asked, and not only requests to be written.
     """
     name, backend = judge.strip(), backend_of(judge)
     model = name.partition(":")[2]

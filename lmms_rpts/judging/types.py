@@ -22,7 +22,7 @@ from lmms_rpts.judging.request_kinds import request_kinds
 if TYPE_CHECKING:
     from lmms_rpts.judging.prompts import Prompts
 
-# Maximum tokens of a reply that should hold only a score or a word.
+# Maximum tokens of a reply that should hold only a score.
 BRIEF = 64
 
 # The name for no judge: responses are saved and scored later.
@@ -81,7 +81,6 @@ class Request:
         reasoned: whether a score is wanted with its reason.
         attempt: number of replies that could not be parsed: first, a reason and a verdict are
             wanted; then the verdict alone; then the same without a schema.
-        brief: whether the reply may have a few tokens only.
         patience: multiple of the judge's time limit that a call may take.
         chat: the messages, once they are rendered.
     """
@@ -94,7 +93,6 @@ class Request:
     images: tuple[JudgeImage, ...] = ()
     reasoned: bool = True
     attempt: int = 0
-    brief: bool = False
     patience: float = 1.0
     chat: Sequence[Message] | None = None
 
@@ -128,7 +126,7 @@ class Request:
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
         most = request_kinds()[self.kind].most_tokens
-        return min(most, BRIEF) if self.brief or not self.reasoned else most
+        return most if self.reasoned else min(most, BRIEF)
 
     def key(self, identity: Mapping[str, object]) -> str:
         """SHA-256 of the request to the judge with this identity: equal for equal requests.
@@ -136,39 +134,28 @@ class Request:
         Decodes images whose digest is not known yet.
         """
         images = [[image.name, image.digest] for image in self.images]
-        form = [self.kind, self.reasoned, self.attempt, self.brief]
+        form = [self.kind, self.reasoned, self.attempt]
         return digest([identity, form, list(self.messages), images])
 
     def asked_again(self, reply: Reply) -> Request:
-        """The same question after a reply that could not be parsed.
+        """The same question after a reply that could not be parsed, for the verdict alone.
 
-        Only the verdict is asked for, since the reason may have no end. A long reply is not quoted
-        if it was cut off: it would be continued. White space without end comes from the schema.
+        A long reply, or one that was cut off and would be continued, is not quoted.
         """
         messages = [dict(message) for message in self.messages]
         reminder = self.prompts.reminder(self.kind, self.language)
         text = storable(reply.text)
-        kind = request_kinds()[self.kind]
-        longest = 4 * (kind.most_tokens if reply.complete else BRIEF)
-        if text.strip() and len(text) <= longest:
+        if reply.complete and text.strip() and len(text) <= 4 * self.most_tokens:
             messages.append({"role": "assistant", "content": text})
             messages.append({"role": "user", "content": reminder})
         else:
             # Some servers refuse two messages of one role in a row.
             messages[-1]["content"] += f"\n\n{reminder}"
-        if not kind.has_verdict:
-            return replace(self, chat=messages, attempt=self.attempt + 1)
-        stuck = not reply.complete and len("".join(text.split())) < len(text) / 2
-        attempt = 2 if stuck else self.attempt + 1
-        return replace(self, chat=messages, attempt=attempt, brief=not reply.complete)
+        return replace(self, chat=messages, attempt=self.attempt + 1)
 
 
 class Rebuilt(NamedTuple):
-    """A request to a judge, as it is known from the record of the reply.
-
-    ``same``: whether its templates are those of the run; ``images``: names of the images before the
-    user's text.
-    """
+    """A request as it is known from a record; ``same``: whether its templates are the run's."""
 
     system: str
     user: str

@@ -20,14 +20,19 @@ from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, Rpt
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.markup import HIDDEN, rich
 from lmms_rpts.report.pictures import Gallery, Picture
+from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
+<<<<<<< HEAD
 from lmms_rpts.scoring.steps import requests_of, rewriting_request
 from lmms_rpts.stats.figures import interval
 from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
+=======
+from lmms_rpts.tasks.grade_types import ShownGrade, asked_in
+>>>>>>> main
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
 

@@ -7,7 +7,7 @@ import math
 import secrets
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
 from pathlib import Path
@@ -87,7 +87,8 @@ class RunWriter:
     def discard(self) -> None:
         """Remove the drafts that were not published."""
         for draft, file in self._drafts.values():
-            file.close()
+            with suppress(OSError):  # what it holds cannot be written: a full disk
+                file.close()
             draft.unlink(missing_ok=True)
 
 

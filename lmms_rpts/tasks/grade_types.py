@@ -10,7 +10,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmms_rpts.judging.types import Rebuilt, Request, Verdict
+from lmms_rpts.judging.types import NOT_JUDGED, Rebuilt, Request, Verdict
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.runs.rounds import Figure
@@ -169,7 +169,28 @@ class ShownGrade:
     @property
     def reply(self) -> str | None:
         """The judge's complete reply; None without a judge."""
-        return self.verdict and self.verdict.reply
+        return self.verdict.reply if self.verdict else None
+
+
+NO_REFERENCE = "the question has no reference answer that a judge could compare with"
+
+SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+"""The score of an outcome of the rules."""
+
+
+def known_grade(reference: str, answer: str) -> JudgeGrade | None:
+    """The grade for a missing reference or a missing answer, which needs no judge."""
+    if not reference.strip():
+        return JudgeGrade(score=None, reason=NO_REFERENCE)
+    return None if answer.strip() else JudgeGrade(score=0.0)
+
+
+def grade_of(verdict: Verdict, right: str, unjudged: str = NOT_JUDGED) -> JudgeGrade:
+    """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
+    if verdict.error == NOT_JUDGED:
+        return JudgeGrade(score=None, reason=unjudged)
+    score = None if verdict.error else float(verdict.value == right)
+    return JudgeGrade(score=score, verdict=verdict)
 
 
 def asked_in(verdict: Verdict | None) -> Rebuilt | None:

@@ -7,12 +7,13 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
+from lmms_rpts.judging.concurrency import StopSignal
+
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging import Budget, JudgeRequest, Reply, Verdict
 from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import JudgeClient
-from lmms_rpts.judging.concurrency import StopSignal
 from tests.support.judge_server import Answer, Body, ServerReply
 from tests.support.waiting import LONGEST
 

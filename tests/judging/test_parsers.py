@@ -10,7 +10,6 @@ import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.judging import JudgeRequest, Reply, Usage, parse_score
 from lmms_rpts.judging.parsers import (
     parse_consistency,
@@ -21,6 +20,7 @@ from lmms_rpts.judging.parsers import (
     read_reply,
     strip_thinking,
 )
+from lmms_rpts.scoring.reading import parse_answer
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 

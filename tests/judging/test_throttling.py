@@ -9,9 +9,10 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from lmms_rpts.judging.concurrency import StopSignal
+
 from lmms_rpts.judging import JudgeRequest, Reply, TransientError, Verdict
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.concurrency import StopSignal
 from tests.judging.questions import client_of, now, questions, run
 from tests.support.tables import table
 

@@ -12,8 +12,10 @@ import pytest
 
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
-from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.reading import unread
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
@@ -93,6 +95,7 @@ def judge(monkeypatch: pytest.MonkeyPatch, case: Case) -> Iterator[Callable[...,
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv(*case.grader)
+            reset_session()
             return server
 
         yield start
@@ -142,7 +145,7 @@ def test_lone_surrogates_do_no_harm(case: Case, judge: Callable[..., JudgeServer
 def test_documents_of_another_kind_are_refused(case: Case) -> None:
     with pytest.raises(FilterInputError, match=rf"fields of {case.name}; missing: .*img_path"):
         case.filter().apply([["B"]], [{"id": 1, "statement": "x"}])
-    read = nothing_read(make_instance(), "")
+    read = unread(Question.of(make_instance()), "")
     with pytest.raises(FilterInputError, match=r"use \w+ alone"):
         case.filter().apply([[read]], [case.make_doc()])  # type: ignore[list-item]
 

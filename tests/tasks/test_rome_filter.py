@@ -11,6 +11,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN
@@ -45,6 +46,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv("ROME_GRADER", grader)
+            reset_session()
             return server
 
         yield start

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 import base64
-import contextlib
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
 from email.utils import parsedate_to_datetime
@@ -31,19 +31,14 @@ from lmms_rpts.judging.types import (
     Usage,
 )
 
-OPENAI = "https://api.openai.com/v1"
-
 # Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
-# Maximum bytes of a response, and number of changes to one request.
-LONGEST_BODY, MOST_CHANGES = 4 * 2**20, 8
-# Seconds after the time limit in which the client may still report the timeout itself.
-GRACE = 0.2
-# The names of the limit of tokens, in the order in which they are tried.
-_TOKENS = ("max_tokens", "max_completion_tokens")
+# Maximum number of changes to one request, and of bytes of a response.
+MOST_CHANGES, LONGEST_BODY = 8, 4 * 2**20
 # Servers enforce a schema to the letter, and llama.cpp ignores the bounds of numbers that are no
 # integers: it wrote {"score": -1}. So scores are listed.
 SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
+_TOKENS = ("max_tokens", "max_completion_tokens")  # in the order in which they are tried
 
 
 class OpenAIJudge:
@@ -55,13 +50,13 @@ class OpenAIJudge:
 
     def __init__(self, model: str, settings: Settings) -> None:
         self._model, self._settings = model, settings
-        self._extra = dict(settings.extra_body or {})
         self._url = settings.openai_url or "https://api.openai.com/v1"
+        self._extra = dict(settings.extra_body or {})
         self.identity: dict[str, object] = {
             "endpoint": self._url,
             "model": model,
             "temperature": settings.temperature,
-            **({"extra_body": settings.extra_body} if self._extra else {}),
+            **({"extra_body": dict(self._extra)} if self._extra else {}),
         }
         self.time_limit = settings.timeout
         self.served_model: str | None = None
@@ -122,12 +117,8 @@ class OpenAIJudge:
             body["temperature"] = self._settings.temperature
         # The last request after unreadable replies has no schema, which may be the cause.
         own = not kind.words and request.parse is not None
-        if (
-            kind.has_verdict
-            and not own
-            and request.attempt < 2
-            and "response_format" not in refused
-        ):
+        formed = kind.has_verdict and not own and request.attempt < 2
+        if formed and "response_format" not in refused:
             body["response_format"] = _schema(request, "maxLength" not in refused)
         return body | {name: value for name, value in self._extra.items() if name not in refused}
 
@@ -151,13 +142,11 @@ class OpenAIJudge:
         import httpx
         from openai import APIConnectionError, APIStatusError
 
-        client = self._client = self._client or self._opened()
+        self._client = self._client or self._opened()
         try:
             # The client limits each part of a call only; a slow server could take forever.
-            call = client.post(
-                "/chat/completions", cast_to=httpx.Response, body=body, options={"timeout": limit}
-            )
-            answer = await asyncio.wait_for(call, limit + GRACE)
+            call = self._client.post("/chat/completions", cast_to=httpx.Response, body=body)
+            answer = await asyncio.wait_for(call, limit)
         except APIStatusError as error:
             answer = error.response
             return read_fault(answer.status_code, answer.headers, answer.content, self._secrets)
@@ -165,9 +154,6 @@ class OpenAIJudge:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
             cause = error.__cause__
-            if isinstance(cause, httpx.ReadTimeout | httpx.WriteTimeout | httpx.PoolTimeout):
-                reason = "the judge took too long to answer"
-                raise TransientError(reason, kind="timed out") from None
             reason = shown(str(cause or error), self._secrets) or type(cause).__name__
             if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
                 reason = f"no connection to {self._url}: {reason}"
@@ -191,13 +177,12 @@ class OpenAIJudge:
                 api_key=self._settings.openai_key or "none",  # your own server need not have one
                 default_headers=dict(self._settings.openai_headers),
                 max_retries=0,
-                http_client=DefaultAsyncHttpxClient(follow_redirects=False),
+                http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
             )
         except Exception as error:  # a proxy of the environment that httpx cannot use
             raise FatalJudgeError(
-                f"cannot open a client ({shown(str(error), self._secrets)}): if HTTPS_PROXY, "
-                "HTTP_PROXY or ALL_PROXY names a SOCKS proxy, run: pip install socksio; else "
-                "correct or unset it"
+                f"cannot use the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY "
+                f"({shown(str(error), self._secrets)}); a SOCKS proxy needs: pip install socksio"
             ) from None
 
     def _adapted(
@@ -211,21 +196,22 @@ class OpenAIJudge:
         """The refused fields and most tokens of the next call; raises the error if none is left."""
         images = bool(request.images)
         tokens = next((name for name in _TOKENS if name in body), None)
-        if fault.status in (400, 413, 415, 422, 500, 501) and not (fault.final or fault.unsafe):
-            if tokens and fault.status != 500 and _TOO_LONG.search(fault.words):
-                fits, always = _fitting(fault.words, body[tokens])
-                if fits and most == self._most_tokens:
-                    self._most_tokens = fits if always else most
-                    return refused, fits
-                if fits or not _INSTEAD.search(fault.words):
-                    raise fault.error(images)
-            if name := self._refused_field(fault, body):
-                self._refused |= {name}
-                return refused | {name}, most
-            # Some servers do not name the field; the prompt asks for a score anyway.
-            unnamed = "response_format" in body and not self._took_form
-            if unnamed and fault.status in (400, 422) and not (images and fault.of_images):
-                return refused | {"response_format"}, most
+        if fault.status not in (400, 413, 415, 422, 500, 501) or fault.final or fault.unsafe:
+            raise fault.error(images)
+        if tokens and fault.status < 500 and _TOO_LONG.search(fault.words):
+            fits, always = _fitting(fault.words, body[tokens])
+            if fits and most == self._most_tokens:
+                self._most_tokens = fits if always else most
+                return refused, fits
+            if fits or not _INSTEAD.search(fault.words):
+                raise fault.error(images)
+        if name := self._refused_field(fault, body):
+            self._refused |= {name}
+            return refused | {name}, most
+        # Some servers do not name the field; the prompt asks for a score anyway.
+        unnamed = "response_format" in body and not self._took_form and fault.status < 500
+        if unnamed and not (images and _IMAGE.search(fault.words)):
+            return refused | {"response_format"}, most
         raise fault.error(images)
 
     def _refused_field(self, fault: Fault, body: Mapping[str, Any]) -> str | None:
@@ -252,11 +238,7 @@ class OpenAIJudge:
 
 
 def _schema(request: Request, bounded: bool) -> dict[str, Any]:
-    """The ``response_format`` of a call.
-
-    Asked for are the reason, unless it is not wanted or the request was repeated, and the score or
-    word that is based on it.
-    """
+    """The ``response_format`` of a call: the reason, if wanted, and the score or word."""
     kind = request_kinds()[request.kind]
     fields: dict[str, Any] = {}
     if kind.longest_reason and request.reasoned and not request.attempt:
@@ -267,12 +249,8 @@ def _schema(request: Request, bounded: bool) -> dict[str, Any]:
         fields["verdict"] = {"type": "string", "enum": list(kind.words)}
     else:
         fields["score"] = {"type": "number", "enum": list(SCORES)}
-    schema = {
-        "type": "object",
-        "properties": fields,
-        "required": list(fields),
-        "additionalProperties": False,
-    }
+    required = {"required": list(fields), "additionalProperties": False}
+    schema = {"type": "object", "properties": fields, **required}
     named = {"name": "verdict", "strict": True, "schema": schema}
     return {"type": "json_schema", "json_schema": named}
 
@@ -294,14 +272,10 @@ _MUST_BE = re.compile(
 )
 _INSTEAD = re.compile(r"max_completion_tokens.{0,20}instead|instead.{0,20}max_completion_tokens")
 _IMAGE = re.compile(r"image|multi-?modal|\bvision|content must be|图[片像]|视觉|多模态")
-_TOO_LONG = re.compile(
-    r"(?:max_?(?:completion_|output_|new_)?tokens|context|tokens?\b|input length|上下文).{0,200}?"
-    r"(?:too (?:large|long|many|high)|at most|maximum|exceed|range|less than|longer|>|limit|超)"
-    r"|(?:too (?:large|long|many)|at most|maximum|exceed|range|less than|超).{0,200}?"
-    r"(?:tokens?\b|context|上下文)",
-    re.DOTALL,
-)
-_NUMBER = re.compile(r"(?<![\w.-])\d{1,3}(?:,\d{3})+(?![\w-])|(?<![\w.-])\d{1,9}(?![\w-]|\.\d)")
+_EXCEEDS = r"(?:too (?:large|long|many|high)|at most|maximum|exceed|range|less than|longer|>|超)"
+_LENGTH = r"(?:max_?(?:completion_|output_|new_)?tokens|tokens?\b|context|input length|上下文)"
+_TOO_LONG = re.compile(f"{_LENGTH}.{{0,200}}?{_EXCEEDS}|{_EXCEEDS}.{{0,200}}?{_LENGTH}", re.DOTALL)
+_NUMBER = re.compile(r"(?<![\w.-])(?:\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w-]|\.\d)")
 
 
 def _fitting(words: str, sent: int) -> tuple[int | None, bool]:
@@ -319,21 +293,20 @@ def _fitting(words: str, sent: int) -> tuple[int | None, bool]:
     return (max(caps), True) if caps else (None, False)
 
 
-# ---- what servers say
+# ---- what errors mean
 
 # No request can succeed: no credit, a wrong key, an unknown model.
 _FINAL = re.compile(
-    r"insufficient[ _-]?(?:account[ _-])?(?:quota|balance|credit|fund)"
-    r"|balance (?:is )?(?:insufficient|not enough|too low|exhausted)|credit balance|credit limit"
-    r"|(?:out of|no|any|more|enough|remaining) credits?\b|exceeded_current_quota|arrearage"
-    r"|in good standing|billing_hard_limit|billing hard limit|payment required"
-    r"|account .{0,60}(?:suspended|deactivated|overdue)|余额不足|欠费|余额.{0,6}(?:不足|用尽)"
+    r"insufficient[ _-]?(?:account[ _-])?(?:quota|balance|credit|fund)|credit (?:balance|limit)"
+    r"|balance (?:is )?(?:insufficient|not enough|too low|exhausted)|payment required|arrearage"
+    r"|(?:out of|no|any|more|enough|remaining) credits?\b|exceeded_current_quota|in good standing"
+    r"|billing[ _]hard[ _]limit|account .{0,60}(?:suspended|deactivated|overdue)|余额不足|欠费"
     r"|(?:invalid|incorrect|missing|expired|wrong)[ _-]?(?:x-)?api[ _-]?key|api_key_invalid"
     r"|api[ _-]?key (?:is )?(?:not valid|invalid|incorrect|expired|missing|not found)"
     r"|authentication[ _]?(?:error|fail)|unauthenticated|login fail|身份验证|鉴权|令牌"
     r"|model[ _]?not[ _]?(?:found|exist)|no such model|model .{0,80}(?:does not|doesn't) exist"
     r"|is not a valid model|invalid model name|unknown model|model .{0,60} not found|模型不存在"
-    r"|pinned to"
+    r"|server is pinned to"
 )
 _QUOTA = re.compile(r"exceeded your current quota|quota exceeded")
 _UNSAFE = re.compile(
@@ -342,11 +315,13 @@ _UNSAFE = re.compile(
 )
 _BUSY = re.compile(r"rate[ _-]?limit|too many requests|throttl|频率|速率|限流")
 _STARTING = re.compile(r"loading|warming|starting|initiali[sz]ing|not (?:yet )?ready")
-# "Please try again in 7m54.3s", "retryDelay": "28s", "retry after 3 seconds"
+# "Please try again in 7m54.3s", "retryDelay": "28s"
 _AGAIN = re.compile(
     r"(?:try again|retry)[^\d]{0,30}((?:\d{1,6}(?:\.\d{1,9})? ?(?:ms|m|s|h)[a-z]{0,6} ?){1,3})"
 )
 _SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+# What an error may quote of the request
+_QUOTED = ("input", "ctx", "messages", "request", "failed_generation")
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,21 +337,15 @@ class Fault:
     retry_after: float | None = None
 
     @property
-    def final(self) -> bool:
-        """Whether no request can succeed."""
-        quota = self.retry_after is None and _QUOTA.search(self.words)
-        said = bool(_FINAL.search(self.words) or quota)
-        return not self.unsafe and (self.status in (401, 402, 403, 404) or said)
-
-    @property
     def unsafe(self) -> bool:
         """Whether a filter refused the contents of this request."""
         return self.status in (200, 400, 403, 422, 451) and bool(_UNSAFE.search(self.words))
 
     @property
-    def of_images(self) -> bool:
-        """Whether it speaks of images."""
-        return bool(_IMAGE.search(self.words))
+    def final(self) -> bool:
+        """Whether no request can succeed."""
+        said = _FINAL.search(self.words) or (self.retry_after is None and _QUOTA.search(self.words))
+        return not self.unsafe and (self.status in (401, 402, 403, 404) or bool(said))
 
     def error(self, with_images: bool = False) -> Exception:
         """The exception for the error."""
@@ -392,42 +361,37 @@ class Fault:
             reason = f"the judge's server failed {detail}"
             return TransientError(reason, self.retry_after, kind)
         if 300 <= status < 400:
-            detail += "; redirects are not followed: set OPENAI_BASE_URL to the final address"
-            return TransientError(f"the judge's server redirects {detail}")
-        what = " a question with images" if with_images and self.of_images else ""
+            hint = "redirects are not followed: set OPENAI_BASE_URL to the final address"
+            return TransientError(f"the judge's server redirects {detail}; {hint}")
+        what = " a question with images" * (with_images and bool(_IMAGE.search(self.words)))
         hint = "; try smaller images: set image_size in rpts.toml" if status == 413 else ""
         return RefusedError(f"the judge's server refused{what} {detail}{hint}")
 
 
 def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str = "") -> Fault:
     """The error in a response; its message is the body if that is not JSON."""
-    text = content[: 10 * LONGEST].decode("utf-8", "replace")
     try:
-        body = json.loads(content)
+        body = json.loads(
+            content, object_hook=lambda it: {k: v for k, v in it.items() if k not in _QUOTED}
+        )
     except (ValueError, RecursionError):
+        text = content[:LONGEST].decode("utf-8", "replace")
         title = re.search(r"<title>(.{1,200}?)</title>", text, re.DOTALL | re.IGNORECASE)
         body = title[1] if title else text
-    words = "\n".join(_words(body))[: 2 * LONGEST].lower()
-    location = headers.get("location", "").partition("?")[0]
-    message = message_of(body) + (f" to {location}" if location else "")
-    wait = _seconds(headers) if headers else None
-    if wait is None and (again := _AGAIN.search(words)):
+    words = (body if isinstance(body, str) else json.dumps(body, ensure_ascii=False)).lower()
+    words, wait = words[: 2 * LONGEST], headers.get("retry-after", "")
+    seconds: float | None = None
+    if again := _AGAIN.search(words):
         parts = re.findall(r"([\d.]+) ?(ms|m|s|h)", again[1])
-        wait = sum(float(number) * _SECONDS[unit] for number, unit in parts)
-    return Fault(status, shown(message, secrets), words, wait)
-
-
-def _words(body: object) -> Iterator[str]:
-    """The names and values of an error, but for what it quotes of the request."""
-    if isinstance(body, Mapping):
-        for name, value in body.items():
-            if name not in ("input", "ctx", "messages", "request", "failed_generation"):
-                yield from (str(name), *_words(value))
-    elif isinstance(body, list):
-        for value in body:
-            yield from _words(value)
-    else:
-        yield str(body)
+        seconds = sum(float(number) * _SECONDS[unit] for number, unit in parts)
+    with suppress(ValueError, TypeError, OverflowError, IndexError):  # a date, or a number
+        until = parsedate_to_datetime(wait).replace(tzinfo=timezone.utc)
+        seconds = max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
+    with suppress(ValueError):
+        seconds = max(0.0, float(wait)) if math.isfinite(float(wait)) else seconds
+    place = headers.get("location", "").partition("?")[0]
+    message = message_of(body) + (f" to {place}" if place else "")
+    return Fault(status, shown(message, secrets), words, seconds)
 
 
 def message_of(body: object) -> str:
@@ -451,31 +415,12 @@ def shown(text: str, secrets: str) -> str:
     return shorten(mask(printable(text[:LONGEST]), secrets), 500)
 
 
-def _seconds(headers: Mapping[str, str]) -> float | None:
-    """Seconds to wait, from Retry-After: a number or a date; None if it is neither."""
-    known = {name.lower(): value for name, value in headers.items()}
-    value = known.get("retry-after", "")
-    with contextlib.suppress(ValueError):
-        seconds = (
-            float(known["retry-after-ms"]) / 1000 if "retry-after-ms" in known else float(value)
-        )
-        return max(0.0, seconds) if math.isfinite(seconds) else None
-    with contextlib.suppress(ValueError, OverflowError, TypeError, IndexError):
-        until = parsedate_to_datetime(value)
-        until = until if until.tzinfo else until.replace(tzinfo=timezone.utc)
-        return max(0.0, (until - datetime.now(timezone.utc)).total_seconds())
-    return None
-
-
-# Highest plausible token count of one call: accepting 2**70 would exhaust any budget.
-MOST_COUNTED = 100_000_000
+# ---- replies
 
 _ODD = "the judge's server sent no chat completion"
 # Reasons for an end: the limit of tokens; a filter; a failure
 _CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
-_FILTERED = re.compile(
-    r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refusal|guard"
-)
+_FILTERED = re.compile(r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refus|guard")
 _BROKEN_OFF = re.compile(r"abort|cancel|error|timeout|insufficient|malformed|fail")
 
 Completion = tuple[Reply, bool, "str | None"]
@@ -487,47 +432,48 @@ def read_completion(content: bytes) -> Completion:
     try:
         known = json.loads(content)
     except (ValueError, RecursionError) as error:
+        reason = f" ({type(error).__name__})"
         if content.lstrip()[:1] == b"<":
-            raise TransientError(
-                f"{_ODD}, but a page of HTML: this is no OpenAI-compatible endpoint; does the "
-                "address end in /v1?"
-            ) from None
-        raise TransientError(f"{_ODD} ({type(error).__name__})") from None
+            reason = (
+                ", but a page of HTML: this is no OpenAI-compatible endpoint; does the address "
+                "end in /v1?"
+            )
+        raise TransientError(f"{_ODD}{reason}") from None
     known = known if isinstance(known, Mapping) else {"message": known}
     choices = known.get("choices")
-    choice = choices[0] if isinstance(choices, list) and choices else known
-    failed = choice if isinstance(choice, Mapping) else known
-    if failed is known or failed.get("error"):
+    choice = choices[0] if isinstance(choices, list) and choices else None
+    if not isinstance(choice, Mapping) or choice.get("error"):
         # Some gateways report errors with status 200.
-        fault = read_fault(200, {}, json.dumps(failed).encode())
-        code = re.search(r"\b(?:code|status|status_code)\n([45]\d\d)\b", fault.words)
+        fault = read_fault(200, {}, json.dumps(choice or known).encode())
+        code = re.search(r'"(?:status_)?(?:code|status)": "?([45]\d\d)\b', fault.words)
         error = replace(fault, status=int(code[1]) if code else 200).error()
         error.args = (f"{_ODD}, but: {error}",)
         raise error
-    message = failed.get("message")
-    if not isinstance(message, Mapping):
-        message = {"content": failed.get("text")}
-    finish = str(failed.get("finish_reason") or "").lower()
-    if _FILTERED.search(finish):
-        raise RefusedError(f"the judge's content filter refused the request ({finish})")
-    if message.get("refusal"):
-        raise RefusedError(f"the judge refused: {message['refusal']}")
-    cut = finish in _CUT
+    message = choice.get("message")
+    message = message if isinstance(message, Mapping) else {"content": choice.get("text")}
+    finish = str(choice.get("finish_reason") or "").lower()
+    if _FILTERED.search(finish) or message.get("refusal"):
+        raise RefusedError(f"the judge refused: {message.get('refusal') or finish}")
     if _BROKEN_OFF.search(finish):
         raise TransientError(f"the judge stopped early: {finish}")
-    text, note = _text(message.get("content")), ""
-    thinking = message.get("reasoning_content") or message.get("reasoning")
+    text, note, cut = message.get("content"), "", finish in _CUT
+    if isinstance(text, list):  # parts: of thinking, and of text
+        parts = (part.get("text") if isinstance(part, dict) else part for part in text)
+        text = "".join(part for part in parts if isinstance(part, str))
+    elif not isinstance(text, str):
+        text = "" if text is None else json.dumps(text)
+    name = "reasoning_content" if message.get("reasoning_content") else "reasoning"
+    thinking = message.get(name)
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
     if silent and isinstance(thinking, str) and not cut:
-        name = "reasoning_content" if message.get("reasoning_content") else "reasoning"
         note = f"the server put the whole reply into {name}"
         text = thinking if json_object(thinking) else text
-    silent = silent or bool(text.strip() and not strip_thinking(text).strip())
-    model, unfinished = known.get("model"), cut and bool(silent or thinking)
+    silent = silent or not strip_thinking(text).strip()
+    model = known.get("model")
     return (
         Reply(text, _usage(known.get("usage")), complete=not cut, note=note),
-        unfinished,
+        cut and bool(silent or thinking),
         model if isinstance(model, str) else None,
     )
 
@@ -535,40 +481,25 @@ def read_completion(content: bytes) -> Completion:
 def _usage(counted: object) -> Usage | None:
     """The tokens in a completion's ``usage``; None if they are missing or implausible."""
     counted = counted if isinstance(counted, Mapping) else {}
-    read, said = _count(counted, "prompt_tokens"), _count(counted, "completion_tokens")
-    if read is None or said is None or not read + said:
-        return None
     details = counted.get("completion_tokens_details")
-    thought = _count(details, "reasoning_tokens") if isinstance(details, Mapping) else 0
-    return Usage(read, said, min(thought or 0, said))
-
-
-def _count(counted: Mapping[str, Any], name: str) -> int | None:
-    """A number of tokens: 0 if it is missing, None if it is implausible."""
-    value = counted.get(name)
-    if value is None:
-        return 0
-    return value if type(value) is int and 0 <= value <= MOST_COUNTED else None
-
-
-def _text(content: Any) -> str:
-    """The text of a message; some servers send parts, an object or a bare number."""
-    if isinstance(content, list):
-        parts = (part.get("text") if isinstance(part, dict) else part for part in content)
-        return "".join(part for part in parts if isinstance(part, str))
-    if isinstance(content, dict):
-        return json.dumps(content)
-    return "" if content is None else str(content)
+    thought = details.get("reasoning_tokens") if isinstance(details, Mapping) else 0
+    tokens = [counted.get("prompt_tokens"), counted.get("completion_tokens"), thought]
+    read, made, thought = (0 if number is None else number for number in tokens)
+    # Accepting 2**70 would exhaust any budget.
+    if not all(type(number) is int and 0 <= number <= 10**8 for number in (read, made, thought)):
+        return None
+    return Usage(read, made, min(thought, made)) if read + made else None
 
 
 def _check(model: str, settings: Settings) -> str | None:
+    key = settings.openai_key
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
-    if not settings.openai_key and not settings.openai_url:
+    if not key and not settings.openai_url:
         return (
             "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
         )
-    if settings.openai_key and not re.fullmatch(r"[\x21-\x7e]+", settings.openai_key):
+    if key and not re.fullmatch(r"[\x21-\x7e]+", key):
         return (
             "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
             "curly quote. Copy the key again"

@@ -81,12 +81,8 @@ _CUT = "\n-----\n"
 class Prompts:
     """The prompts of one run.
 
-    Args:
-        folder: folder with custom templates, which replace the built-in ones of the same name
-            (``en/image.jinja``); None: built-in templates only.
-
-    Raises:
-        JudgeConfigurationError: for an invalid file of the folder; names the file and the error.
+    ``folder``: custom templates, which replace the built-in ones of the same name, such as
+    ``en/image.jinja``. A JudgeConfigurationError names an invalid file and its error.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
@@ -121,11 +117,8 @@ class Prompts:
         images: tuple[JudgeImage, ...] = (),
         **fields: Any,
     ) -> Request:
-        """A request from the prompt with the name of its kind, filled with ``fields``.
-
-        With ``images``, for a judge with vision, it is that of the kind ``KIND_seen`` if there is
-        one. ``language`` is ``en`` or ``zh``.
-        """
+        """A request of this kind, or of ``KIND_seen`` if there are images; ``fields``: of its
+        template; ``language``: ``en`` or ``zh``."""
         if images and f"{kind}_seen" in request_kinds():
             kind = f"{kind}_seen"
         return Request(kind, language, fields, self, parse, images)
