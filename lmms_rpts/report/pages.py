@@ -26,13 +26,8 @@ from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
-<<<<<<< HEAD
-from lmms_rpts.scoring.steps import requests_of, rewriting_request
 from lmms_rpts.stats.figures import interval
 from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
-=======
-from lmms_rpts.tasks.grade_types import ShownGrade, asked_in
->>>>>>> main
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
 

@@ -5,11 +5,6 @@ from __future__ import annotations
 import re
 import sys
 
-<<<<<<< HEAD
-from lmms_rpts.filters.response_reading import parse_answer
-
-=======
->>>>>>> main
 from lmms_rpts.grading.numbers import number_at
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import extract_chain, parse_chain

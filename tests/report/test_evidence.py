@@ -8,24 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-<<<<<<< HEAD
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.questions import step_requests
-from lmms_rpts.filters.response_reading import rewriting_request
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
-=======
->>>>>>> main
 from PIL import Image
 
 from lmms_rpts.filters.base import Document
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.runs.record import spent_on
-<<<<<<< HEAD
-from lmms_rpts.scoring.question import DocumentImages
-=======
->>>>>>> main
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter

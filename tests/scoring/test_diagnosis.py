@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-<<<<<<< HEAD:tests/filters/test_diagnosis.py
-from lmms_rpts.filters.record import Diagnosis
-
-from lmms_rpts.judging.backends.lexical import restates
-from lmms_rpts.scoring.record import RptsRecord
-=======
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.scoring.record import Diagnosis, RptsRecord
->>>>>>> main:tests/scoring/test_diagnosis.py
 from tests.reasoning.short import clues
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc

@@ -7,24 +7,11 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.isolation import Isolation
-from lmms_rpts.filters.record import Question
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
 from loguru import logger
 
-<<<<<<< HEAD:tests/filters/test_isolation.py
-from lmms_rpts.filters import aggregate as aggregating
-from lmms_rpts.filters import grading as shared
-from lmms_rpts.filters import questions, response_reading
-from lmms_rpts.filters import score as scoring
-from lmms_rpts.judging import JudgeRequest, open_engine
-=======
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.scoring import grading as shared
 from lmms_rpts.scoring import reading, score, steps
->>>>>>> main:tests/scoring/test_isolation.py
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading

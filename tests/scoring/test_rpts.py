@@ -9,29 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-<<<<<<< HEAD:tests/filters/test_pipeline.py
-from lmms_rpts.filters.aggregate import AggregateFilter, build_record
-from lmms_rpts.filters.record import Answer, Question, Transform
-from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
-=======
->>>>>>> main:tests/scoring/test_rpts.py
 from loguru import logger
 
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.base import FilterInputError
-<<<<<<< HEAD:tests/filters/test_pipeline.py
-from lmms_rpts.judging import JudgeConfigurationError, prompts
-from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.reasoning import ReasoningChain
-from lmms_rpts.reasoning.clues import Clue, Step
-=======
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.prompts import Prompts
->>>>>>> main:tests/scoring/test_rpts.py
 from lmms_rpts.scoring.record import RptsRecord
 from tests.support import oracle
 from tests.support.environment import configure

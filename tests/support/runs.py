@@ -8,16 +8,6 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-<<<<<<< HEAD
-from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.filters.record import Answer, Kind, Question, Transform
-from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
-
-from lmms_rpts.reasoning import parse_chain
-from lmms_rpts.runs.samples import read_samples_of
-from lmms_rpts.scoring.metrics import METRICS
-from lmms_rpts.scoring.record import RptsRecord, Scoring
-=======
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import build_tree, modality, parse_chain, rpts_score
@@ -29,7 +19,6 @@ from lmms_rpts.scoring.reading import Reading
 from lmms_rpts.scoring.record import Answer, JudgedStep, RptsRecord, Scoring, Transform
 from lmms_rpts.scoring.score import record_of
 from lmms_rpts.scoring.steps import Judged
->>>>>>> main
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")

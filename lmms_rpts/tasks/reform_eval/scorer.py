@@ -17,13 +17,8 @@ from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import as_text
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
-<<<<<<< HEAD
-from lmms_rpts.scoring.missing import missing_response
-from lmms_rpts.scoring.question import as_text, question_of
-from lmms_rpts.tasks.fields import Fields, RowError
-=======
 from lmms_rpts.scoring.scorer import missing_response
->>>>>>> main
+from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.benchmark import (
     PREDICTIONS,
