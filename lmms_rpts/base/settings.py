@@ -57,19 +57,21 @@ class Price:
     output: float
 
 
-def setting(default: Any, help: str, *variables: str, allowed: str = "", **more: Any) -> Any:
+def setting(
+    default: Any, help: str, *variables: str, allowed: str | None = None, **more: Any
+) -> Any:
     """A field of a `Table`.
 
     Args:
         default: its default, or a function that returns it.
         help: its meaning, for the page of all settings.
         variables: its variables, if not the prefix of the table and its own name.
-        allowed: what it may be, as `Table.allowed`; empty: as its type says.
+        allowed: what it may be, for messages; None: what pydantic says.
         more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
     more["default_factory" if callable(default) else "default"] = default
-    more |= {"description": help, "json_schema_extra": {"allowed": allowed}}
-    return Field(validation_alias=AliasChoices(*variables) if variables else None, **more)
+    alias = AliasChoices(*variables) if variables else None
+    return Field(description=help, title=allowed, validation_alias=alias, **more)
 
 
 def _environment(default: Any, *variables: str, **more: Any) -> Any:
@@ -117,8 +119,8 @@ class Table(BaseSettings):
         if cls.model_fields[name].repr:
             value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
             origin = f"{name}={value} in {file}" if origin == file else f"{origin}={value}"
-        reason = fault.get("ctx", {}).get("error") or cls.allowed(name)
-        raise SettingError(f"{origin}: {reason}")
+        reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        raise SettingError(f"{origin}: {cls.model_fields[name].title or reason}")
 
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
@@ -147,20 +149,6 @@ class Table(BaseSettings):
             usual = [cls.model_config["env_prefix"] + name.upper()]
             found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
-
-    @classmethod
-    def allowed(cls, name: str) -> str:
-        """What a setting may be, as ``use a number from 0 to 1``."""
-        schema = cls.model_json_schema(by_alias=False)["properties"][name]
-        if schema["allowed"]:
-            return str(schema["allowed"])
-        schema = schema | schema.get("anyOf", [{}])[0]
-        if "enum" in schema:
-            return f"use one of {', '.join(schema['enum'])}"
-        kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
-        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
-        bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
-        return f"use {kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
 
 
 def _default_cache() -> Path:

@@ -8,17 +8,22 @@ import os
 import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+import wrapt
+from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.files import check_writable, draft_of
 
 if TYPE_CHECKING:
+    from loguru import Message, Record
+
     from lmms_rpts.runs.run import AnyRun
 
 _RUNS = typer.Argument(
@@ -221,3 +226,38 @@ def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
             f"{include_path} sets"
         )
     return ", or ".join(ways)
+
+
+# --- log messages as plain lines -----------------------------------------------------------------
+
+_WARNING = 30
+_handler = 0  # loguru's own at first, which writes to standard error
+
+
+def plain_log() -> None:
+    """Show log messages as lines without time and place, for this process.
+
+    Shown are warnings and errors, and information of this package.
+    """
+    global _handler
+    if _handler == 0:
+        # Importing it replaces all handlers by one that writes to standard output.
+        wrapt.register_post_import_hook(_restore, "lmms_eval.models")
+    with suppress(ValueError):  # removed already
+        logger.remove(_handler)
+    _handler = logger.add(_show, level="INFO", format="{message}", filter=_is_wanted)
+
+
+def _restore(module: object) -> None:
+    logger.remove()
+    plain_log()
+
+
+def _is_wanted(record: Record) -> bool:
+    own = (record["name"] or "").startswith("lmms_rpts")
+    return own or record["level"].no >= _WARNING
+
+
+def _show(message: Message) -> None:
+    warning = "Warning: " if message.record["level"].no >= _WARNING else ""
+    complain(f"{warning}{message.rstrip()}")
