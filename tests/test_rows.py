@@ -115,17 +115,17 @@ def test_rows_have_places_and_faults(
     ("name", "content", "message"),
     [
         ("none.jsonl", None, "Cannot read {}: No such file or directory"),
-        ("a.json", '[{"a": 1},\n{"a": 2', "{} is not valid JSON: Expecting"),
-        ("a.json", b'[{"a": 1},\n{"a": "\xff"}]', "{}, line 2 is not UTF-8"),
+        ("a.json", '[{"a": 1},\n{"a": 2', "{}: is not valid JSON: Expecting"),
+        ("a.json", b'[{"a": 1},\n{"a": "\xff"}]', "{} is not UTF-8"),
         ("a.json", b"\x89PNG\0\0\0", "{} is not a text file"),
         ("a.json", '[{"a": 1}]'.encode("utf-16-le"), "{} is not a text file, or is UTF-16"),
-        ("a.json", b"\xff\xfe[\0\n", "{} is not valid UTF-16"),
-        ("a.csv", b"a,b\n1,\xff\n", "{}, line 2 is not UTF-8"),
+        ("a.json", b"\xff\xfe[\0\n", "{} is not UTF-16"),
+        ("a.csv", b"a,b\n1,\xff\n", "{} is not UTF-8"),
         ("a.csv", "a,a\n", "{}: the header names 'a' twice"),
         ("a.csv", "a,b\n1,2,3\n4,5\n", "{} is not valid CSV: Expected 2 fields in line 2, saw 3"),
         ("a.csv", 'a,b\n1,2\n"x,3\n', "{} is not valid CSV: EOF inside string starting at row 2"),
-        ("a.xlsx", "PK", "{} is not a readable Excel file"),
-        ("a.parquet", "PAR1", "{} is not a readable Parquet file"),
+        ("a.xlsx", "PK", "{}: File is not a zip file"),
+        ("a.parquet", "PAR1", "{}: Parquet"),
     ],
 )
 def test_files_that_cannot_be_read(

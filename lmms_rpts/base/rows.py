@@ -42,6 +42,8 @@ QUOTING = "put a cell that contains the column separator in double quotes, and c
 LARGEST = 2**30
 # Characters of a text that is read as a Python literal, which takes about 1.5 s for a million.
 _LONGEST_LITERAL = 4_000_000
+# Arguments of pandas: cells are texts, those of the header too.
+_TEXTS: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False}
 
 
 class ReadError(UserError):
@@ -105,15 +107,14 @@ def read_rows(path: Path) -> Iterator[Row]:
     readers = {".csv": _csv, ".tsv": _csv, ".xlsx": _xlsx, ".parquet": _parquet}
     try:
         yield from readers.get(path.suffix.lower(), _json)(path)
+    except ReadError:
+        raise
     except OSError as error:
         raise ReadError(f"Cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        if "16" in error.encoding:
-            raise ReadError(f"{path} is not valid UTF-16: save it as UTF-8") from None
-        with path.open("rb") as file:
-            texts = (line.decode(errors="ignore").encode() == line for line in file)
-            number = next(at for at, is_text in enumerate(texts, 1) if not is_text)
-        raise ReadError(f"{path}, line {number} is not UTF-8: save the file as UTF-8") from None
+        raise ReadError(f"{path} is not {error.encoding.upper()}: save it as UTF-8") from None
+    except (ValueError, zipfile.BadZipFile) as error:  # of JSON, pandas, pyarrow
+        raise ReadError(f"{path}: {str(error).strip()}") from None
 
 
 def read_line_at(path: Path, offset: int) -> Row:
@@ -231,11 +232,7 @@ def _json(path: Path) -> Iterator[Row]:
                 offset += len(line)
             return
         content = file.read().removeprefix(BOM_UTF8).decode()
-    try:
-        objects = _listed(parse_json(content))
-    except ValueError as error:
-        raise ReadError(f"{path} {error}") from None
-    for number, (key, value) in enumerate(objects):
+    for number, (key, value) in enumerate(_listed(parse_json(content))):
         yield _row(path, f"row {number + 1}", number, value, key)
 
 
@@ -278,16 +275,13 @@ def _listed(value: Any) -> Iterable[tuple[str, Any]]:
 def _csv(path: Path) -> Iterator[Row]:
     import pandas as pd
 
+    _check_cells(path)
     with io.TextIOWrapper(_utf8(path), "utf-8-sig", newline="") as file:
-        _check_cells(path)
         separator = max(",;\t", key=file.readline().count)
         file.seek(0)
-        options: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False}
+        options: dict[str, Any] = {"sep": separator, "skip_blank_lines": False, "chunksize": 1000}
         try:
-            with pd.read_csv(
-                file, sep=separator, skip_blank_lines=False, chunksize=1000, **options
-            ) as frames:
-                yield from _table(path, frames)
+            yield from _table(path, pd.read_csv(file, **options, **_TEXTS))
         except pd.errors.EmptyDataError:
             return
         except pd.errors.ParserError as error:
@@ -310,15 +304,13 @@ def _xlsx(path: Path) -> Iterator[Row]:
     """The rows of the first sheet."""
     import pandas as pd
 
+    with zipfile.ZipFile(path) as file:
+        large = [part.filename for part in file.infolist() if part.file_size > LARGEST]
+    if large:
+        raise ReadError(f"{path}: {visible(large[0])} in it would need more than 1 GB")
     try:
-        with zipfile.ZipFile(path) as file:
-            large = [part.filename for part in file.infolist() if part.file_size > LARGEST]
-        if large:
-            raise ReadError(f"{path}: {visible(large[0])} in it would need more than 1 GB")
-        frame = pd.read_excel(path, header=None, dtype=str, keep_default_na=False)
-    except (OSError, ReadError):
-        raise
-    except Exception as error:  # of zipfile, XML, or openpyxl
+        frame = pd.read_excel(path, **_TEXTS)
+    except (KeyError, SyntaxError) as error:  # of a zip with other parts; of damaged XML
         raise ReadError(f"{path} is not a readable Excel file: {error}") from None
     yield from _table(path, [frame])
 
@@ -344,19 +336,16 @@ def _table(path: Path, frames: Iterable[DataFrame]) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            for column in (group.column(at) for group in groups for at in range(group.num_columns)):
-                if column.total_uncompressed_size > LARGEST * max(column.num_values, 1):
-                    name = visible(column.path_in_schema)
-                    raise ReadError(f"{path}: a cell of {name} would need more than 1 GB")
-            rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
-            for number, row in enumerate(rows):
-                # Missing values of some writers are not a number.
-                fields = {name: v for name, v in row.items() if v is not None and v == v}
-                yield Row(path, f"row {number + 1}", number, fields)
-    except ArrowException as error:
-        raise ReadError(f"{path} is not a readable Parquet file: {error}") from None
+    with parquet.ParquetFile(path) as file:
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        for column in (group.column(at) for group in groups for at in range(group.num_columns)):
+            if column.total_uncompressed_size > LARGEST * max(column.num_values, 1):
+                name = visible(column.path_in_schema)
+                raise ReadError(f"{path}: a cell of {name} would need more than 1 GB")
+        rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
+        for number, row in enumerate(rows):
+            # Missing values of some writers are not a number.
+            fields = {name: v for name, v in row.items() if v is not None and v == v}
+            yield Row(path, f"row {number + 1}", number, fields)
