@@ -28,42 +28,17 @@ def test_a_device_or_pipe_is_not_replaced(tmp_path: Path, through_link: bool) ->
     assert stat.S_ISFIFO(pipe.stat().st_mode)
 
 
-def test_errors_name_the_file_and_not_its_draft(tmp_path: Path) -> None:
-    """As on a read-only disk, where the draft cannot be created."""
-    path = tmp_path / "report.html"
-    with pytest.raises(OSError, match="No such") as raised, draft_of(path) as draft:
-        draft.read_text()
-    assert raised.value.filename == str(path)
-    with pytest.raises(OSError, match="No such") as raised, draft_of(path):
-        (tmp_path / "other").read_text()
-    assert raised.value.filename == str(tmp_path / "other")
-
-
-def test_a_file_that_another_process_deletes_meanwhile_is_no_device(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """As pages are, that one report writes while another one deletes those of an earlier one."""
-    path, exists = tmp_path / "a.svg", Path.exists
-    path.write_text("old")
-
-    def raced(found: Path) -> bool:
-        there = exists(found)
-        if found == path:
-            path.unlink(missing_ok=True)
-        return there
-
-    with monkeypatch.context() as patch:
-        patch.setattr(Path, "exists", raced)
-        with draft_of(path) as draft:
-            draft.write_text("new")
-    assert path.read_text() == "new"
-
-
-def test_a_link_keeps_its_place_and_its_file_is_replaced(tmp_path: Path) -> None:
+def test_a_file_is_complete_or_as_before_and_errors_name_it(tmp_path: Path) -> None:
     file, link = tmp_path / "file.svg", tmp_path / "link.svg"
     file.write_text("old")
     link.symlink_to(file)
     check_writable(link)
+    with pytest.raises(OSError, match="No such") as raised, draft_of(file) as draft:
+        draft.read_text()  # as on a read-only disk, where the draft cannot be created
+    assert raised.value.filename == str(file)
+    with pytest.raises(KeyError), draft_of(link) as draft:
+        {}[draft.write_text("half")]
+    assert file.read_text() == "old"
     with draft_of(link) as draft:
         draft.write_text("new")
     assert link.is_symlink()

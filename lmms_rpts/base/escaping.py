@@ -5,7 +5,6 @@ from __future__ import annotations
 import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
-from itertools import islice
 
 _LISTED = 5
 
@@ -40,26 +39,17 @@ def shorten(label: str, width: int = 40) -> str:
     return f"{label}…"
 
 
-def listed(names: Iterable[str], separator: str = ", ", total: int | None = None) -> str:
-    """The first names and the number of further ones: ``a, b and 3 more``.
-
-    With ``total``, their number, only the first names are read.
-    """
-    if total is None:
-        names = [*names]
-        total = len(names)
-    first = [*islice(names, _LISTED)]
-    more = total - len(first)
-    return separator.join(first) + (f" and {more} more" if more > 0 else "")
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """The first names and the number of further ones: ``a, b and 3 more``."""
+    names = [*names]
+    more = len(names) - _LISTED
+    return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def did_you_mean(name: str, known: Iterable[str], ending: str = "") -> str:
-    """A sentence with the nearest known name, after a space; empty if none is near.
-
-    ``ending`` is appended to that name.
-    """
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known name, after a space; empty if none is near."""
     near = get_close_matches(name, [*known], n=1)
-    return f" Did you mean {near[0]}{ending}?" if near else ""
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def cut_middle(label: str, length: int) -> str:

@@ -216,7 +216,7 @@ def _utf8(path: Path) -> BinaryIO:
 def _json(path: Path) -> Iterator[Row]:
     """JSON lines, or a whole file; lines begin with an object that is not the only one."""
     with _utf8(path) as file:
-        texts = (line.removeprefix(BOM_UTF8).strip() for line in file if line.strip())
+        texts = filter(None, (line.removeprefix(BOM_UTF8).strip() for line in file))
         first = next(texts, b"")
         is_lines = path.suffix.lower() == ".jsonl" and not first.startswith(b"[")
         with suppress(ValueError, RecursionError):

@@ -225,7 +225,7 @@ def _fault(manager: Any, index: Mapping[str, Any], base: str) -> str | None:
     """Why responses to a task cannot be scored."""
     entry = index.get(base)
     if entry is None:
-        hint = did_you_mean(base, index, SUFFIX)
+        hint = did_you_mean(base, index)
         if getattr(manager, "include_path", None) is None:
             hint += " Use --include_path FOLDER for your own tasks"
         return f"lmms-eval has no task {base!r}.{hint}"

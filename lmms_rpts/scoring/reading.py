@@ -33,7 +33,7 @@ from lmms_rpts.reasoning.answer_lines import (
 )
 from lmms_rpts.reasoning.clues import is_bare_step, lower
 from lmms_rpts.reasoning.thinking import select_thinking
-from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
+from lmms_rpts.reasoning.tree import limit_steps
 from lmms_rpts.scoring.options import Grader, Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.record import Answer, Transform
@@ -140,7 +140,7 @@ async def _read_steps(
             chain = parse_chain(str(verdict.value), question.language)
     cut = (f"{CUT}{part.cut}",) if part.cut else ()
     problems = (*cut, *chain.problems)
-    chain, left_out = limit_steps(distinct_premises(chain), options.max_steps)
+    chain, left_out = limit_steps(chain, options.max_steps)
     transform = Transform(
         read_by="nothing" if not chain.steps else "llm" if verdict else "rule",
         style=extracted.style,
