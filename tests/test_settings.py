@@ -198,7 +198,7 @@ WRONG_PRICES = ["0.15", "0.15/", "1/2/3", "$1/$2", "-1/2", "nan/1", "1/inf", "1e
     ("ROME_GRADER", "LLM", "should be 'rule', 'llm' or 'recommended'"),
     ("REFORM_LIMIT_SAMPLES", "0", "should be greater than or equal to 1"),
     ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "should be a valid integer"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of tokens: set LMMS_RPTS_PRICE="),
+    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of a million tokens: set LMMS_RPTS_PRICE"),
     *(("LMMS_RPTS_PRICE", price, "0.15/0.60") for price in WRONG_PRICES),
 )
 def test_a_wrong_variable_is_named_with_what_is_allowed(

@@ -26,16 +26,13 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
-# The suffixes of the files that can be read; a file with another one is read as JSON.
+# A file with another suffix is read as JSON.
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet")
 
-# The fault of an incomplete last line of JSON lines, with the remedy.
 CUT_SHORT = (
     "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
     "last line to continue without it"
 )
-
-# How cells of CSV are written, for messages.
 QUOTING = "put a cell that contains the column separator in double quotes, and close each quote"
 
 # Bytes of a cell, or of a part of a spreadsheet; larger ones fill the memory.
@@ -99,10 +96,8 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, in order and lazily; those that cannot be read have a ``fault``.
 
     JSON is a list of objects, an object of lists of them or of objects by keys, or one object. Text
-    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark.
-
-    Raises:
-        ReadError: if nothing, or nothing further, can be read.
+    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark. A ReadError is raised
+    if nothing, or nothing further, can be read.
     """
     readers = {".csv": _csv, ".tsv": _csv, ".xlsx": _xlsx, ".parquet": _parquet}
     try:
@@ -125,11 +120,7 @@ def read_line_at(path: Path, offset: int) -> Row:
 
 
 def read_objects(path: Path) -> Iterator[Row]:
-    """The rows of a file, none of which may have a fault.
-
-    Raises:
-        ReadError: at the first row that cannot be read.
-    """
+    """The rows of a file; a ReadError at the first one with a fault."""
     for row in read_rows(path):
         if row.fault:
             raise row.error(row.fault)
@@ -153,12 +144,7 @@ def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError: with the reason, also for an object that has a field twice and for values that
-            are nested too deeply.
-    """
+    """The value of a JSON text; a ValueError also for a field that occurs twice in an object."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -178,11 +164,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def literal(text: str) -> Any:
-    """The value that a text is in JSON or in Python, as in cells of tables; the text is untrusted.
-
-    Raises:
-        ValueError: if it is none, or longer than ``_LONGEST_LITERAL``.
-    """
+    """The value of an untrusted text in JSON or Python, as in cells of tables; else a ValueError."""
     if len(text) > _LONGEST_LITERAL:
         raise ValueError("is too long")
     try:

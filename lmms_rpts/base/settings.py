@@ -80,11 +80,7 @@ def _environment(default: Any, *variables: str, **more: Any) -> Any:
 
 
 class Table(BaseSettings):
-    """A group of settings, each made by `setting`; ``TABLE`` is the name of its benchmark.
-
-    Variables have a prefix, LMMS_RPTS_ or that of the benchmark, such as ROME_; in the file, each
-    benchmark has a table.
-    """
+    """A group of settings, each made by `setting`; ``TABLE`` names the table of a benchmark."""
 
     model_config = Config(
         env_prefix="LMMS_RPTS_",
@@ -100,11 +96,8 @@ class Table(BaseSettings):
     def load(cls, **options: object) -> Self:
         """Read the settings, anew at each call.
 
-        Args:
-            options: settings that come first, as those of a command; None or "": not set.
-
-        Raises:
-            SettingError: with the setting, where it was set, its value and what is allowed.
+        ``options`` come first, as those of a command; None or "": not set. A SettingError names the
+        setting, where it was set, its value, and what is allowed.
         """
         options = {name: value for name, value in options.items() if value not in (None, "")}
         _check_names(options, cls.settings())
@@ -227,8 +220,7 @@ class Settings(Table):
     def _needs_price(cls, value: float | None, info: Info) -> float | None:
         if value is not None and not info.data.get("price"):
             raise ValueError(
-                "needs the price of tokens: set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, "
-                "such as 0.15/0.60"
+                "needs the price of a million tokens: set LMMS_RPTS_PRICE, such as 0.15/0.60"
             )
         return value
 
