@@ -310,6 +310,8 @@ def read_label(text: str) -> tuple[int | None, int] | None:
 
 def is_bare_step(line: str) -> bool:
     """Whether a line has an arrow with only premises, and perhaps a label, before it."""
+    if ARROW.search(line) is None:
+        return False
     step, problem = parse_step(line)
     return step is not None and problem is None and bool(step.premises)
 
