@@ -52,14 +52,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f" Did you mean {near[0]}?" if near else ""
 
 
-def cut_middle(label: str, length: int) -> str:
-    """A label cut in the middle to ``length`` characters, since its end names the checkpoint."""
-    if len(label) <= length:
-        return label
-    head = (length - 1) // 2
-    return f"{label[:head]}…{label[head + 1 - length :]}"
-
-
 def columns(label: str) -> int:
     """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)

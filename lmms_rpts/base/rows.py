@@ -60,7 +60,7 @@ class Row:
         fault: why the row cannot be read; else empty.
         cells: for a row of CSV, TSV or XLSX, the names of the columns: all values are texts, and
             blank ones are left out of ``fields``.
-        offset: for a row of JSON lines, the byte where it begins, for `read_line_at`.
+        offset: for a row of JSON lines in UTF-8, the byte where it begins, for `read_line_at`.
     """
 
     file: Path
@@ -114,7 +114,7 @@ def read_rows(path: Path) -> Iterator[Row]:
 
 def read_line_at(path: Path, offset: int) -> Row:
     """The row of JSON lines with this ``offset``."""
-    with _utf8(path) as file:
+    with path.open("rb") as file:
         file.seek(offset)
         return _line(path, f"byte {offset}", 0, file.readline(), offset)
 
@@ -164,7 +164,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def literal(text: str) -> Any:
-    """The value of an untrusted text in JSON or Python, as in cells of tables; else a ValueError."""
+    """The value of an untrusted text in JSON or Python, as in cells; a ValueError if it is none."""
     if len(text) > _LONGEST_LITERAL:
         raise ValueError("is too long")
     try:
@@ -209,7 +209,8 @@ def _json(path: Path) -> Iterator[Row]:
             # As bytes: text would also be split at U+2028, which lmms-eval writes in its JSON.
             for at, line in enumerate(file, 1):
                 if line.removeprefix(BOM_UTF8).strip():
-                    yield _line(path, f"line {at}", number, line, offset)
+                    place = None if isinstance(file, io.BytesIO) else offset
+                    yield _line(path, f"line {at}", number, line, place)
                     number += 1
                 offset += len(line)
             return
@@ -218,7 +219,7 @@ def _json(path: Path) -> Iterator[Row]:
         yield _row(path, f"row {number + 1}", number, value, key)
 
 
-def _line(path: Path, place: str, number: int, line: bytes, offset: int) -> Row:
+def _line(path: Path, place: str, number: int, line: bytes, offset: int | None) -> Row:
     """A row of JSON lines."""
     text = line.removeprefix(BOM_UTF8).strip()
     try:

@@ -40,10 +40,6 @@ class FieldError(ValueError):
     """A field is missing or has a wrong value; the message names the field."""
 
 
-class ForeignError(FieldError):
-    """The object is of a different kind, such as another file format; the message says so."""
-
-
 class Model(BaseModel):
     """A frozen JSON object; unknown fields are ignored."""
 

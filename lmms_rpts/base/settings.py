@@ -10,10 +10,9 @@ import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Json, ValidationError
 from pydantic import ValidationInfo as Info
@@ -49,8 +48,7 @@ class SettingError(UserError):
     """A setting has an invalid value; the message contains it and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """The price of a million tokens, in any currency."""
 
     input: float
@@ -145,13 +143,11 @@ class Table(BaseSettings):
 
 
 def _default_cache() -> Path:
-    home = os.path.expanduser(_variable("XDG_CACHE_HOME") or "~/.cache")
-    if home.startswith("~"):
-        raise SettingError(
-            "No home directory for the cache of judge replies: set LMMS_RPTS_CACHE to a folder, or "
-            "to off"
-        )
-    return Path(home, "lmms_rpts")
+    try:
+        return Path(_variable("XDG_CACHE_HOME") or "~/.cache", "lmms_rpts").expanduser()
+    except RuntimeError:
+        said = "No home directory for cached replies: set LMMS_RPTS_CACHE to a folder, or to off"
+        raise SettingError(said) from None
 
 
 def _openai_headers() -> Mapping[str, str]:

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
-from lmms_rpts.base.escaping import cut_middle, shorten
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
@@ -26,7 +26,7 @@ from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.stats.figures import interval
+from lmms_rpts.stats.figures import cut_middle, interval
 from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
 from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from lmms_rpts.tasks.sheets import explanation, summary_sheets

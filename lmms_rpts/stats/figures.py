@@ -1,4 +1,4 @@
-"""Numbers as text, for tables and reports."""
+"""Numbers and names as text, for tables and reports."""
 
 from __future__ import annotations
 
@@ -34,3 +34,11 @@ def interval(found: Any, form: str, ends: str = "") -> str:
         return figure(found and found.value, form)
     low, high = (figure(end, ends or form) for end in (found.low, found.high))
     return f"{figure(found.value, form)} [{low}, {high}]"
+
+
+def cut_middle(label: str, length: int) -> str:
+    """A label cut in the middle to ``length`` characters, since its end names the checkpoint."""
+    if len(label) <= length:
+        return label
+    head = (length - 1) // 2
+    return f"{label[:head]}…{label[head + 1 - length :]}"
