@@ -19,7 +19,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.files import check_writable, draft_of
+from lmms_rpts.runs.files import check_writable, draft_of
 
 if TYPE_CHECKING:
     from loguru import Message, Record

@@ -268,7 +268,7 @@ def _write_requests(
     waiting: Path, requests: Path, replies: Sequence[Path] | None, settings: Settings
 ) -> bool:
     """Write the requests without a reply, and show the next command; whether the command ends."""
-    from lmms_rpts.base.files import draft_of
+    from lmms_rpts.runs.files import draft_of
 
     with waiting.open("rb") as lines:
         number = sum(1 for _ in lines)

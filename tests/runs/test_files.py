@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lmms_rpts.base.files import check_writable, draft_of
+from lmms_rpts.runs.files import check_writable, draft_of
 from tests.support.tables import table
 
 
