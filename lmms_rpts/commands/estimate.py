@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.base.escaping import cost
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge
+from lmms_rpts.stats.figures import cost
 
 
 def estimate(

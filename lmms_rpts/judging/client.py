@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import math
 import random
+import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,6 @@ from tqdm import tqdm
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget, BudgetError
 from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
@@ -439,7 +439,7 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def _open_bar(shown: bool, **options: Any) -> Any:
     """A bar on standard error; disabled if it cannot be shown."""
-    stream = bar_stream() if shown else None
+    stream = sys.stderr if shown else None
     if stream is None or stream.closed:
         return tqdm(disable=True, **options)
     interval = 0.2 if stream.isatty() else 30.0  # a log file

@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.files import draft_of
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.registry import backend_of, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
+from lmms_rpts.runs.files import draft_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
