@@ -155,7 +155,8 @@ class OpenAIJudge:
         except APIConnectionError as error:
             cause = error.__cause__
             reason = shown(str(cause or error), self._secrets) or type(cause).__name__
-            if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            # By name: the library below depends on openai's version.
+            if type(cause).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError"):
                 reason = f"no connection to {self._url}: {reason}"
                 raise TransientError(reason, kind="unreachable") from None
             raise TransientError(f"the connection was lost to {self._url}: {reason}") from None
