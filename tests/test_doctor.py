@@ -549,7 +549,7 @@ def test_lmms_eval_really_finds_our_tasks(monkeypatch: pytest.MonkeyPatch) -> No
 @table(
     "module, output, error",
     ("lmms_eval", r"^ok +lmms-rpts", r"\A(?!.*Traceback)"),
-    ("jinja2", r"\A\Z", r"\ACannot load lmms-rpts \(ModuleNotFoundError: .*pip install.*\n\Z"),
+    ("tqdm", r"\A\Z", r"\ACannot load lmms-rpts \(ModuleNotFoundError: .*pip install.*\n\Z"),
 )
 def test_a_package_that_is_missing(module: str, output: str, error: str) -> None:
     code = (

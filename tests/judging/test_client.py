@@ -20,6 +20,7 @@ import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
+from lmms_rpts.judging.concurrency import StopSignal
 
 from lmms_rpts.judging import (
     FatalJudgeError,
@@ -33,7 +34,6 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.concurrency import StopSignal
 from lmms_rpts.judging.parsers import parse_score
 from tests.judging.questions import (
     REMINDER,

@@ -14,6 +14,8 @@ from collections.abc import Sequence
 from typing import Any
 
 import pytest
+from lmms_rpts.judging.concurrency import START
+from lmms_rpts.judging.progress import Board, Progress
 from tqdm import tqdm
 
 from lmms_rpts.base.settings import Price
@@ -31,8 +33,6 @@ from lmms_rpts.judging import (
     open_engine,
 )
 from lmms_rpts.judging import progress as bars
-from lmms_rpts.judging.concurrency import START
-from lmms_rpts.judging.progress import Board, Progress
 from tests.judging.conftest import Serve
 from tests.judging.questions import Said, ScriptedJudge, in_order, question, questions, values
 from tests.support.judge_server import by_prompt

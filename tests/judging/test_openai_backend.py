@@ -17,6 +17,7 @@ import openai as openai_library
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_rpts.judging.backends.server import LONGEST_BODY, Fault, read_fault, shown
 
 from lmms_rpts.judging import (
     FatalJudgeError,
@@ -33,7 +34,6 @@ from lmms_rpts.judging import (
 )
 from lmms_rpts.judging.backends import server as server_calls
 from lmms_rpts.judging.backends.openai import MOST_COUNTED, OpenAIJudge, read_completion
-from lmms_rpts.judging.backends.server import LONGEST_BODY, Fault, read_fault, shown
 from tests.judging.conftest import Serve
 from tests.judging.questions import REMINDER, in_turn, openai_judge, question, questions, values
 from tests.support.environment import configure

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-
 from lmms_rpts.filters.response_reading import parse_answer
+
 from lmms_rpts.judging import JudgeRequest, Reply, Usage, parse_score
 from lmms_rpts.judging.parsers import (
     parse_consistency,
