@@ -287,7 +287,7 @@ class Client:
                 await asyncio.wait_for(self._ended.wait(), pause)
 
     async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
-        async with self._limit.slot(-_unit.get()) as begun:
+        async with self._limit.slot((_unit.get(), -request.attempt)) as begun:
             while now() < self._held_until and not self._ended.is_set():
                 await asyncio.sleep(self._held_until - now())
             if self._ended.is_set():

@@ -42,16 +42,16 @@ class Limit:
         self._bound, self._growing = min(most, START), True
         self._slow = 0  # number of answers during which the limit does not grow
         self._arrivals, self._cut_at, self._open = 0, -1.0, False
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
         self._usual: float | None = None  # share of refusals that does not depend on the load
 
     @asynccontextmanager
-    async def slot(self, urgency: int = 0) -> AsyncIterator[float]:
-        """Hold the slot of one call: the time of its begin; the most urgent come first."""
+    async def slot(self, order: tuple[int, ...] = ()) -> AsyncIterator[float]:
+        """Hold the slot of one call: the time of its begin; the lowest ``order`` comes first."""
         turn = asyncio.get_running_loop().create_future()
         self._arrivals += 1
-        heapq.heappush(self._waiting, (-urgency, self._arrivals, turn))
+        heapq.heappush(self._waiting, (order, self._arrivals, turn))
         self._wake()
         try:
             await turn

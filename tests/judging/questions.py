@@ -75,15 +75,21 @@ def openai_judge(
     return OpenAIJudge("m", settings_of(**given, openai_headers=headers or {}))
 
 
+def _field(kind: str) -> str:
+    """The field that has the text of a question."""
+    known = request_kinds()[kind]
+    return known.claim or next(name for name, it in known.fields.items() if isinstance(it, str))
+
+
 def question(text: str, kind: str = "image", **options: Any) -> Request:
     """A request to score ``text``."""
-    fields = {**request_kinds()[kind].fields, request_kinds()[kind].claim or "statement": text}
+    fields = {**request_kinds()[kind].fields, _field(kind): text}
     return Request(kind, "en", fields, PROMPTS, **options)
 
 
 def text_in(request: Request) -> str:
     """The text of a question."""
-    return str(request.fields.get("conclusion", request.fields.get("statement")))
+    return str(request.fields[_field(request.kind)])
 
 
 def questions(count: int) -> list[Request]:
