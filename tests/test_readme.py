@@ -93,7 +93,7 @@ def rate(results: Path) -> None:
 
 def test_names_and_links_are_those_that_there_are() -> None:
     read = {*Settings.variables(), CONFIG, "LMMS_RPTS_REFERENCE"}
-    assert set(re.findall(r"LMMS_RPTS_[A-Z_]+[A-Z]", README)) == read
+    assert set(re.findall(r"LMMS_RPTS_[A-Z_]+[A-Z]", README)) <= read
     assert not [name for name in [*CHECKS, *BACKENDS] if f"`{name}" not in README]
     results = (ROOT / "docs" / "read-results.md").read_text(encoding="utf-8")
     assert not [name for name in METRICS if f"`{name}`" not in results]

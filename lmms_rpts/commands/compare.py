@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import figure, printable, shorten
-from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.stats.figures import figure
+from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -196,7 +197,7 @@ def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iter
 
 
 def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
-    from lmms_rpts.judging import NO_JUDGE
+    from lmms_rpts.judging.types import NO_JUDGE
 
     found: dict[str, list[str]] = {}
     for name, run in (("A", a), ("B", b)):

@@ -23,7 +23,7 @@ from lmms_rpts.analysis.scoring import (
     plan_run,
     score_run,
 )
-from lmms_rpts.base.escaping import did_you_mean, figure, listed
+from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -35,6 +35,7 @@ from lmms_rpts.commands.common import (
 )
 from lmms_rpts.judging.client import run_async
 from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.stats.figures import figure
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -267,7 +268,7 @@ def _write_requests(
     waiting: Path, requests: Path, replies: Sequence[Path] | None, settings: Settings
 ) -> bool:
     """Write the requests without a reply, and show the next command; whether the command ends."""
-    from lmms_rpts.base.files import draft_of
+    from lmms_rpts.runs.files import draft_of
 
     with waiting.open("rb") as lines:
         number = sum(1 for _ in lines)

@@ -12,6 +12,7 @@ import asyncio
 import contextlib
 import math
 import random
+import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,6 @@ from tqdm import tqdm
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget, BudgetError
 from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
@@ -287,7 +287,7 @@ class Client:
                 await asyncio.wait_for(self._ended.wait(), pause)
 
     async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
-        async with self._limit.slot(-_unit.get()) as begun:
+        async with self._limit.slot((_unit.get(), -request.attempt)) as begun:
             while now() < self._held_until and not self._ended.is_set():
                 await asyncio.sleep(self._held_until - now())
             if self._ended.is_set():
@@ -352,7 +352,7 @@ class Client:
         pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
         if self._in_vain >= IN_VAIN:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
-            if not self._warned:
+            if silent > LONGEST_HOLD and not self._warned:
                 self._warned = True
                 said = "The judge {} answers no call ({}): waiting up to {:.0f} s"
                 logger.warning(said, self.name, failure, self._patience)
@@ -439,7 +439,7 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
 
 def _open_bar(shown: bool, **options: Any) -> Any:
     """A bar on standard error; disabled if it cannot be shown."""
-    stream = bar_stream() if shown else None
+    stream = sys.stderr if shown else None
     if stream is None or stream.closed:
         return tqdm(disable=True, **options)
     interval = 0.2 if stream.isatty() else 30.0  # a log file

@@ -22,17 +22,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.schema import (
-    FieldError,
-    ForeignError,
-    Model,
-    Share,
-    Text,
-    Whole,
-    first_fault,
-    shown,
-    wrong,
-)
+from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown, wrong
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
 from lmms_rpts.reasoning.clues import KINDS, Clue
@@ -109,6 +99,10 @@ OwnId = Annotated[
 # --- questions, and what judges say
 
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class ForeignError(FieldError):
+    """The object is of a different kind, such as another file format; the message says so."""
 
 
 class Asked(Model):

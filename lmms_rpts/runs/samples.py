@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, parse_json, read_rows
-from lmms_rpts.base.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
-from lmms_rpts.runs.record import R
+from lmms_rpts.base.schema import FieldError, Model, Text, Whole, first_fault, shown
+from lmms_rpts.runs.record import ForeignError, R
 
 SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."

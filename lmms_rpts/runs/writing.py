@@ -13,7 +13,7 @@ from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
-from lmms_rpts.base.files import draft_of
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.reading import RESULTS, read_results, results_beside
 from lmms_rpts.runs.samples import SAMPLES
 

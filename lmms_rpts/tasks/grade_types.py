@@ -17,7 +17,6 @@ from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
 
 if TYPE_CHECKING:
-    from lmms_rpts.base.sheet import Sheet
     from lmms_rpts.grading import Grade
     from lmms_rpts.judging.prompts import Prompts
 
@@ -25,6 +24,32 @@ Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
 
 Counts = Mapping[str, int | Mapping[str, int]]
+
+
+class Best(str):
+    """The text of a cell with the best value of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table of texts, which are untrusted.
+
+    Attributes:
+        title: empty: none is shown.
+        heads: headings of the columns.
+        texts: number of text columns; the others, to their right, have numbers.
+        sections: rows that belong together.
+    """
+
+    title: str
+    heads: Sequence[str]
+    texts: int
+    sections: Sequence[Sequence[Sequence[str]]]
+
+    @staticmethod
+    def is_best(cell: str) -> bool:
+        """Whether a cell is emphasized."""
+        return isinstance(cell, Best)
 
 
 class Subject(NamedTuple):

@@ -15,9 +15,9 @@ import pytest
 from PIL import Image
 from pydantic import Field
 
-from lmms_rpts.base.escaping import marked
 from lmms_rpts.base.schema import Model, Share, Text
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, RptsView, View
+from lmms_rpts.report.markup import marked
 from lmms_rpts.report.pages import MOST_RAW, bounded, cell_parts, label_heights
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.metrics import Metric, by_name

@@ -12,8 +12,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lmms_rpts.base.files import draft_of
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import OwnData, load
