@@ -240,12 +240,13 @@ def plain_log() -> None:
     Shown are warnings and errors, and information of this package.
     """
     global _handler
-    if _handler == 0:
-        # Importing it replaces all handlers by one that writes to standard output.
-        wrapt.register_post_import_hook(_restore, "lmms_eval.models")
+    is_first = _handler == 0
     with suppress(ValueError):  # removed already
         logger.remove(_handler)
     _handler = logger.add(_show, level="INFO", format="{message}", filter=_is_wanted)
+    if is_first:
+        # Importing it replaces all handlers by one that writes to standard output.
+        wrapt.register_post_import_hook(_restore, "lmms_eval.models")
 
 
 def _restore(module: object) -> None:
