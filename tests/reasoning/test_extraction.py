@@ -256,10 +256,10 @@ def test_extraction_is_total(text: str, language: Language) -> None:
 # Lines that state the answer; the answers themselves are rows of the grading corpus.
 
 ANSWERS = (
-    "Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree.", "Agree.",
+    "Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree.",
     "- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree", "Disagree",
-    "Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "**最终答案：同意**", "2) I agree.",
-    "Therefore, I disagree with the statement.", "因此，我同意该陈述。", "所以不支持该陈述",
+    "Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "2) I agree.", "Agree.",
+    "Therefore, I disagree with the statement.", "因此，我同意该陈述。", "**最终答案：同意**",
     "Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree",
     # boxes, tags, chat tokens; the published prompt's own phrase
     "Final answer: \\boxed{agree}", "Final answer: $\\boxed{\\text{disagree}}$", "agree<|im_end|>",
