@@ -50,7 +50,7 @@ def load_task(name: str, include_path: Path | None = None) -> Any:
         manager = TaskManager(include_path=folder, include_defaults=not known)
         base = name if name in manager.task_index else base_of(name)
         if base not in manager.task_index:
-            hint = did_you_mean(base, manager.all_tasks, name.removeprefix(base))
+            hint = did_you_mean(base, manager.all_tasks)
             hint += "" if folder else " Use --include_path FOLDER for your own tasks"
             raise DataError(f"Unknown task {base!r} of lmms-eval.{hint}")
         if (kind := manager.task_index[base]["type"]) in ("group", "tag"):
