@@ -1,4 +1,4 @@
-"""The judge engine beside other clients of the same server, and with several servers.
+"""The judge engine beside other clients of the same server.
 
 Sends the first questions about the gold steps of RPTS-Eval to a local server that takes 200 ms
 for each answer, with 32 and 64 calls at a time:
@@ -7,8 +7,6 @@ for each answer, with 32 and 64 calls at a time:
 - AsyncOpenAI: openai's client with a semaphore, as most scripts have it;
 - lmms-eval: its own judge client (``lmms_eval.llm_judge``, provider ``async_openai``);
 - inspect_ai: its model API, if ``--inspect`` names a Python that has it.
-
-The second table is the engine with 1, 2 and 4 servers that answer 16 calls at a time each.
 
 The bound is calls x latency / calls at a time. Each client runs three times, in turn, and the best
 run counts; processor time is that of the client alone.
@@ -25,16 +23,17 @@ import os
 import subprocess
 import time
 from collections.abc import Callable, Sequence
-from contextlib import ExitStack
+from dataclasses import replace
 from typing import Any
 
 from benchmarks.judge_throughput import plan, serving
-from lmms_rpts.filters.questions import ask_about_step
-from lmms_rpts.judging import JudgeRequest, open_engine
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Request
+from lmms_rpts.reasoning import FixedScore, ImageQuery
 
 REPEATS = 3
-SLOTS = 16
 
 # Run by another Python: messages as JSON on standard input; prints seconds and processor seconds.
 INSPECT = """
@@ -54,22 +53,30 @@ async def main():
 asyncio.run(main())
 """
 
-Client = Callable[[list[JudgeRequest], str, int], tuple[float, float]]
+Client = Callable[[list[Request], str, int], tuple[float, float]]
 
 
-def engine(requests: list[JudgeRequest], urls: str, most: int) -> tuple[float, float]:
+def engine(requests: list[Request], url: str, most: int) -> tuple[float, float]:
     """Seconds and processor seconds of the judge engine."""
-    os.environ["OPENAI_BASE_URL"] = urls
-    with open_engine("openai:m", concurrency=most, progress=False) as engine:
-        engine.run([JudgeRequest("image", chat, "") for chat in WARM])
-        wall, own = time.perf_counter(), time.process_time()
-        verdicts = engine.run(requests)
-        took = time.perf_counter() - wall, time.process_time() - own
-    assert not [verdict for verdict in verdicts if verdict.value is None or verdict.attempts != 1]
-    return took
+    os.environ["OPENAI_BASE_URL"] = url
+    settings = load_settings().model_copy(update={"concurrency": most, "cache": None})
+
+    async def work() -> tuple[float, float]:
+        async with open_client("openai:m", settings) as judge:
+            warm = (replace(requests[0], chat=chat) for chat in WARM)
+            await asyncio.gather(*map(judge.ask, warm))
+            wall, own = time.perf_counter(), time.process_time()
+            asked = (judge.ask(request) for request in requests)
+            verdicts = [it async for it in judge.each(asked, total=0, label="", shown=False)]
+            took = time.perf_counter() - wall, time.process_time() - own
+            assert not [verdict for verdict in verdicts if verdict.value is None]
+            assert judge.budget.calls == len(requests) + len(WARM)
+            return took
+
+    return run_async(work())
 
 
-def async_openai(requests: list[JudgeRequest], url: str, most: int) -> tuple[float, float]:
+def async_openai(requests: list[Request], url: str, most: int) -> tuple[float, float]:
     """The same of openai's client with a semaphore."""
     from openai import AsyncOpenAI
 
@@ -89,7 +96,7 @@ def async_openai(requests: list[JudgeRequest], url: str, most: int) -> tuple[flo
     return asyncio.run(work())
 
 
-def lmms_eval(requests: list[JudgeRequest], url: str, most: int) -> tuple[float, float]:
+def lmms_eval(requests: list[Request], url: str, most: int) -> tuple[float, float]:
     """The same of lmms-eval's own client of judges."""
     from lmms_eval.llm_judge import Request, ServerConfig
     from lmms_eval.llm_judge.providers.async_openai import AsyncOpenAIProvider
@@ -116,7 +123,7 @@ def lmms_eval(requests: list[JudgeRequest], url: str, most: int) -> tuple[float,
 def inspect_ai(python: str) -> Client:
     """The same of inspect_ai, in its own Python."""
 
-    def client(requests: list[JudgeRequest], url: str, most: int) -> tuple[float, float]:
+    def client(requests: list[Request], url: str, most: int) -> tuple[float, float]:
         chats = json.dumps([list(request.messages) for request in requests])
         command = [python, "-c", INSPECT, url, str(most)]
         done = subprocess.run(command, input=chats, capture_output=True, text=True)
@@ -139,16 +146,18 @@ async def _timed(ask: Callable[[Any], Any], chats: Sequence[Any]) -> tuple[float
 WARM = [[{"role": "user", "content": f"Warm up {number}: is it so?"}] for number in range(64)]
 
 
-def first_questions(limit: int | None) -> list[JudgeRequest]:
+def first_questions(limit: int | None) -> list[Request]:
     """The first question about each gold step, each once."""
     prompts, found = Prompts(), {}
     for query in plan(limit):
-        dialogue = ask_about_step(query, {"language": "en"}, prompts)
-        try:
-            request = next(dialogue)
-        except StopIteration:  # it has a score without asking
+        if isinstance(query, FixedScore):
             continue
-        found[request.key] = request
+        if isinstance(query, ImageQuery):
+            kind, fields = "image", {"facts": query.facts}
+        else:
+            kind, fields = "inference", {"context": query.context, "premises": query.premises}
+        request = prompts.request(kind, "en", conclusion=query.conclusion, **fields)
+        found[request.key({})] = request
     return list(found.values())
 
 
@@ -182,17 +191,6 @@ def main() -> None:
                     f"{most:>9} {name:>12} {wall:>8.2f} x{wall / bound:>8.2f} "
                     f"{1000 * own / len(requests):>23.2f}"
                 )
-    print(f"\nengine, servers that answer {SLOTS} calls at a time each")
-    columns = ("servers", "at a time", "seconds", "to bound", "calls of each server")
-    print("{:>9} {:>12} {:>8} {:>9} {:>23}".format(*columns))
-    for number in (1, 2, 4):
-        with ExitStack() as stack:
-            servers = [stack.enter_context(serving(parsed.latency, SLOTS)) for _ in range(number)]
-            most, urls = number * SLOTS, " ".join(url for url, _ in servers)
-            wall = min(engine(requests, urls, most)[0] for _ in range(REPEATS))
-            counts = ", ".join(f"{calls.value / REPEATS:,.0f}" for _, calls in servers)
-        bound = len(requests) * parsed.latency / most
-        print(f"{number:>9} {most:>12} {wall:>8.2f} x{wall / bound:>8.2f} {counts:>23}")
 
 
 if __name__ == "__main__":

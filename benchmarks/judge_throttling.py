@@ -27,7 +27,10 @@ from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from typing import Any
 
-from lmms_rpts.judging import JudgeRequest, open_engine
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Request
 
 AT_ONCE, RATE = 8, 20.0
 SHARE = 0.1
@@ -153,19 +156,28 @@ def ask(kind: str, count: int, concurrency: int, latency: float) -> tuple[float,
     """Seconds that ``count`` questions take, and the share of calls that was refused."""
     with serving(kind, latency) as (url, calls, refused):
         os.environ |= {"OPENAI_BASE_URL": url, "OPENAI_API_KEY": "none"}
-        with open_engine("openai:m", concurrency=concurrency, progress=False) as engine:
-            engine.run([_question(-1)])  # warm up: imports and connections are not measured
-            before = time.perf_counter()
-            verdicts = engine.run([_question(number) for number in range(count)])
-            seconds = time.perf_counter() - before
-        failed = [verdict.error for verdict in verdicts if verdict.error]
+        settings = load_settings().model_copy(update={"concurrency": concurrency, "cache": None})
+
+        async def work() -> tuple[float, list[str]]:
+            async with open_client("openai:m", settings) as judge:
+                await judge.ask(_question(-1))  # warm up: imports and connections
+                before = time.perf_counter()
+                asked = (judge.ask(_question(number)) for number in range(count))
+                verdicts = judge.each(asked, total=count, label="", shown=False)
+                failed = [verdict.error async for verdict in verdicts if verdict.error]
+                return time.perf_counter() - before, failed
+
+        seconds, failed = run_async(work())
         if failed:
             print(f"{kind}: {len(failed)} questions were not answered: {failed[0]}")
         return seconds, refused.value / calls.value
 
 
-def _question(number: int) -> JudgeRequest:
-    return JudgeRequest("image", [{"role": "user", "content": f"question {number}"}], reminder="")
+PROMPTS = Prompts()
+
+
+def _question(number: int) -> Request:
+    return PROMPTS.request("image", "en", facts=["a fact"], conclusion=f"question {number}")
 
 
 def main() -> None:

@@ -25,12 +25,14 @@ from dataclasses import dataclass
 from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
-from lmms_rpts.filters.questions import ask_about_step
-from lmms_rpts.judging import open_engine
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
+from lmms_rpts.scoring.steps import judge_step
 from tests.support.reference import find_reference
 
 LANGUAGE = "en"
@@ -110,17 +112,21 @@ class Outcome:
 
 def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) -> Outcome:
     """Score all planned steps."""
-    prompts = Prompts()
+    options: Any = SimpleNamespace(prompts=Prompts())
+    question: Any = SimpleNamespace(language=LANGUAGE, images=None)
+    settings = load_settings().model_copy(update={"concurrency": concurrency, "cache": cache})
+
+    async def work() -> list[Any]:
+        async with open_client("openai:m", settings) as judge:
+            steps = (judge_step(query, question, judge, options) for query in plans)
+            return [step async for step in judge.each(steps, total=0, label="", shown=False)]
+
     before = calls.value
     start = time.perf_counter()
-    with open_engine(
-        "openai:m", concurrency=concurrency, cache_dir=cache, progress=False
-    ) as engine:
-        doc = {"language": LANGUAGE}
-        steps = engine.converse([ask_about_step(query, doc, prompts) for query in plans])
+    steps = run_async(work())
     took = time.perf_counter() - start
-    longest = max(len(step.questions) for step in steps)
-    return Outcome(took, calls.value - before, longest, [step.score for step in steps])
+    longest = max(len(verdicts) for _, verdicts, _ in steps)
+    return Outcome(took, calls.value - before, longest, [value for value, _, _ in steps])
 
 
 def plan(limit: int | None = None) -> list[Any]:

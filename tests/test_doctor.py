@@ -22,9 +22,10 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.commands.doctor import examination as installation
 from lmms_rpts.commands.doctor.examination import Stage, plan
-from lmms_rpts.judging import JudgeRequest, Usage, client
+from lmms_rpts.judging import client
 from lmms_rpts.judging.cache import FILE, AnswerCache
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Reply, Usage
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
@@ -444,8 +445,7 @@ def test_cached_replies(doctor: Doctor, tmp_path: Path) -> None:
     folder = tmp_path / "kept"
     cache = AnswerCache(folder)
     for number in range(3):
-        request = JudgeRequest("image", [{"role": "user", "content": f"{number}"}])
-        cache.store(f"{number}", "openai:m", request, "Score: 1", Usage(1, 1))
+        cache.store(f"{number}", "openai:m", "image", Reply("Score: 1", Usage(1, 1)))
     cache.close()
     assert f"3 in {folder}" in lexical(doctor).about("cached replies")
     (folder / FILE).write_text("no database, but long enough to be taken for one" * 50)
@@ -549,7 +549,7 @@ def test_lmms_eval_really_finds_our_tasks(monkeypatch: pytest.MonkeyPatch) -> No
 @table(
     "module, output, error",
     ("lmms_eval", r"^ok +lmms-rpts", r"\A(?!.*Traceback)"),
-    ("jinja2", r"\A\Z", r"\ACannot load lmms-rpts \(ModuleNotFoundError: .*pip install.*\n\Z"),
+    ("tqdm", r"\A\Z", r"\ACannot load lmms-rpts \(ModuleNotFoundError: .*pip install.*\n\Z"),
 )
 def test_a_package_that_is_missing(module: str, output: str, error: str) -> None:
     code = (

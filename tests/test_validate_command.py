@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import json
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from lmms_rpts.filters.questions import ask_about_step
 from PIL import Image
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.filters.base import Document
 from lmms_rpts.judging.images import encode_image
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
 from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
 from lmms_rpts.scoring.question import DocumentImages
+from lmms_rpts.scoring.steps import judge_step
 from lmms_rpts.validation.own_steps import drawn_set
 from lmms_rpts.validation.run import questions_of
 from tests.support.judge_server import (
@@ -425,6 +427,17 @@ def test_images_outside_of_the_folder_are_not_shown(
     assert figures(out).blind
 
 
+class Recorder:
+    """A judge that scores every step with 1."""
+
+    def __init__(self) -> None:
+        self.asked: list[Request] = []
+
+    async def ask(self, request: Request) -> Verdict:
+        self.asked.append(request)
+        return Verdict(kind=request.kind, prompt_version="", value=1.0)
+
+
 @table("language", "en", "zh")
 def test_a_request_is_the_one_of_a_run(language: str) -> None:
     """Keys are equal: messages, images with their names, what is cached."""
@@ -436,17 +449,22 @@ def test_a_request_is_the_one_of_a_run(language: str) -> None:
         clues = [Clue("image", 0), *(Clue("conclusion", chain.steps.index(p)) for p in premises)]
         steps = [Step((Clue("image", 0),), text) for text in chain.steps]
         steps[question.step] = replace(steps[question.step], premises=tuple(clues))
-        doc = Document(
-            language=language,
-            context=chain.context,
-            textual_clue=[],
-            visual_clue=list(chain.images),
-            reasoning=[],
-        )
-        doc.images = DocumentImages(lambda own=chain: [Image.open(own.files[0])], 1536, language)
+        doc = {
+            "context": chain.context,
+            "textual_clue": [],
+            "visual_clue": list(chain.images),
+            "reasoning": [],
+        }
+        images = DocumentImages(lambda own=chain: [Image.open(own.files[0])], 1536, language)
         queries = plan_steps(ReasoningChain(tuple(steps), language), doc, "image")
-        request = next(ask_about_step(queries[question.step], doc, prompts))
-        assert question.request.key == request.key
+        judge = Recorder()
+        run = (
+            SimpleNamespace(language=language, images=images),
+            judge,
+            SimpleNamespace(prompts=prompts),
+        )
+        asyncio.run(judge_step(queries[question.step], *run))
+        assert question.request.key({}) == judge.asked[0].key({})
         compared += 1
     assert compared > 8
 

@@ -197,7 +197,7 @@ def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iter
 
 
 def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
-    from lmms_rpts.judging import NO_JUDGE
+    from lmms_rpts.judging.types import NO_JUDGE
 
     found: dict[str, list[str]] = {}
     for name, run in (("A", a), ("B", b)):

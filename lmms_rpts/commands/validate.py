@@ -97,7 +97,7 @@ def validate(
       lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
     """
     from lmms_rpts.base.rows import ReadError
-    from lmms_rpts.judging import choices
+    from lmms_rpts.judging.registry import choices
     from lmms_rpts.runs.validity import BUILT_IN, DRAWN
     from lmms_rpts.validation import run
     from lmms_rpts.validation.answers import plan_answers

@@ -7,6 +7,7 @@ from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from lmms_eval.api.filter import Filter
+from lmms_eval.models.model_utils.usage_metrics import log_usage
 from loguru import logger
 
 from lmms_rpts.base.schema import Model
@@ -15,6 +16,8 @@ from lmms_rpts.judging.client import Client, open_client, run_async
 from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
+from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.steps import Judged
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -82,7 +85,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> list[list[T]]:
         """Run ``work`` on all (response, document) pairs at once; the results by instance."""
         self.task = getattr(docs, "task", None)  # known to the plugin's documents
-        listed = [self._listed(responses) for responses in resps]
+        listed = [_listed(responses) for responses in resps]
         self.check(listed, docs)
         pairs = [
             (response, doc)
@@ -91,18 +94,6 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         ]
         results = iter(work(pairs))
         return [[next(results) for _ in responses] for responses in listed]
-
-    def _listed(self, responses: Any) -> list[Any]:
-        """The responses of one instance; what is neither a text nor of ours counts as None."""
-        # An instance without any response (a token budget ran out) still yields a record.
-        found = [responses] if isinstance(responses, str) else list(responses or [None])
-        if self.takes is not str:
-            return found
-        ours = [type(each).__module__.partition(".")[0] == "lmms_rpts" for each in found]
-        return [
-            each if own or isinstance(each, str) else None
-            for each, own in zip(found, ours, strict=True)
-        ]
 
     def check(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> None:
         """Raise FilterInputError for responses that do not fit the documents or the filter."""
@@ -170,16 +161,19 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 "only the missing replies.",
                 self.stopped,
             )
-        self._log_usage(name, used, run.budget.usage())
+        read, written = (
+            run.budget.usage()[name] - used[name] for name in ("input_tokens", "output_tokens")
+        )
+        if read or written:  # for lmms-eval's summary of usage
+            log_usage(name, self.task, read, written, 0, source="judge")
         return found
 
-    def _log_usage(self, judge: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Add what the judge has read and written to lmms-eval's usage."""
-        from lmms_eval.models.model_utils.usage_metrics import log_usage
 
-        read, written = (after[name] - before[name] for name in ("input_tokens", "output_tokens"))
-        if read or written:
-            log_usage(judge, self.task, read, written, 0, source="judge")
+def _listed(responses: Any) -> list[Any]:
+    """The responses of one instance; what is neither a text nor of our filters counts as None."""
+    # An instance without any response (a token budget ran out) still yields a record.
+    found = [responses] if isinstance(responses, str) else list(responses or [None])
+    return [each if isinstance(each, str | Reading | Judged) else None for each in found]
 
 
 def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:

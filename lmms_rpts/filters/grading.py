@@ -42,6 +42,7 @@ class GradingFilter(RptsFilter):
 
     def _grade_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
         scorer = self.SCORER(session().settings, self._default)  # which counts these alone
+        scorer.judge = self.judge
         records = self.judged(
             lambda client: (scorer.score(response, doc, client) for response, doc in pairs),
             len(pairs),

@@ -4,27 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from pathlib import Path
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.base.schema import shown
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.runs.validity import Judging, read_validity_file
-from lmms_rpts.scoring.options import (
-    MAX_STEPS,
-    AnswerForm,
-    Grader,
-    Options,
-    blindness,
-    choose_judge,
-)
-from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
+from lmms_rpts.scoring.question import Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
@@ -112,14 +103,19 @@ class ScoreFilter(RptsFilter):
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.settings.validity is not None and run.validity is None:
-            run.validity = self._validity(run.settings.validity)
+            file = read_validity_file(run.settings.validity)
+            run.validity = file.extract()
+            said = file.mismatch(Judging(self.judge, self.options.prompts.version()))
+            if said and self.judge != NO_JUDGE and run.settings.rank == 0:
+                logger.warning(f"LMMS_RPTS_VALIDITY: {said}: it tells nothing of this run's judge")
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""
         faults = list(super().document_faults(doc))
         yield from faults
-        needs = bool(doc["visual_clue"]) and not doc["reasoning"] and not self.options.evidence
-        if not faults and needs and not self.sees:
+        if faults or self.sees or self.options.evidence:
+            return
+        if doc["visual_clue"] and not doc["reasoning"]:
             yield self.blindness()
 
     def blindness(self) -> str:
@@ -136,9 +132,8 @@ class ScoreFilter(RptsFilter):
             len(pairs),
             "Judging steps",
         )
-        if self.stopped and not any(
-            step.verdicts and step.score for each in found for step in each.steps
-        ):
+        scores = [step.score for each in found for step in each.steps if step.verdicts]
+        if self.stopped and scores.count(None) == len(scores):
             # Responses without steps must not be the only scored ones, as zeros.
             return [replace(each, reason=each.reason or self.stopped) for each in found]
         return found
@@ -150,17 +145,6 @@ class ScoreFilter(RptsFilter):
             reason = internal_error(error, "judging a response's steps")
             unread = reading.unscored(reason)
             return unjudged(unread, client.name, client.comparable, self.options)
-
-    def _validity(self, path: Path) -> dict[str, Any]:
-        """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results."""
-        found = read_validity_file(path)
-        judging = Judging(self.judge, self.options.prompts.version())
-        first = session().settings.rank == 0
-        if self.judge != NO_JUDGE and first and (said := found.mismatch(judging)):
-            logger.warning(
-                "LMMS_RPTS_VALIDITY: {}: its figures do not apply to this run's judge", said
-            )
-        return found.extract()
 
 
 class AggregateFilter(RptsFilter):
@@ -175,8 +159,7 @@ class AggregateFilter(RptsFilter):
         self, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
     ) -> None:
         super().__init__()
-        options = Options.of(session().settings, decay=decay, focus_height=focus_height)
-        self.options = options
+        self.options = Options.of(session().settings, decay=decay, focus_height=focus_height)
 
     def apply(
         self, resps: Sequence[Sequence[Judged]], docs: Sequence[Doc]
@@ -204,19 +187,3 @@ class AggregateFilter(RptsFilter):
             reading = judged.reading.unscored(reason)
             nothing = unjudged(reading, judged.judge, judged.comparable, self.options)
             return record_of(nothing, self.options)
-
-
-def answer_faults(doc: Doc, form: AnswerForm) -> Iterator[str]:
-    """Why the rules cannot grade answers to a document, as sentences without their full stops."""
-    if form == "agree" and doc["answer"] not in STANCES:
-        wanted = " or ".join(STANCES)
-        yield (
-            f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
-            "of rpts_transform to choice, number, text or none, or grade to a function"
-        )
-    elif form == "choice" or form == "number" or form == "text":
-        from lmms_rpts.grading.grader import gold_fault
-
-        question = Question.of(doc)
-        if fault := gold_fault(form, question.answer, question.options):
-            yield f"'answer' cannot be graded as a {form}: {fault}"

@@ -17,6 +17,7 @@ from typing import Any
 
 from loguru import logger
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.types import Reply, Usage
 
@@ -34,7 +35,7 @@ _STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
 
 
-class CacheError(Exception):
+class CacheError(UserError):
     """Raised if the cache file cannot be used; the message gives the file and the reason."""
 
 

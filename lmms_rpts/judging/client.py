@@ -287,7 +287,7 @@ class Client:
                 await asyncio.wait_for(self._ended.wait(), pause)
 
     async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
-        async with self._limit.slot(-_unit.get()) as begun:
+        async with self._limit.slot((_unit.get(), -request.attempt)) as begun:
             while now() < self._held_until and not self._ended.is_set():
                 await asyncio.sleep(self._held_until - now())
             if self._ended.is_set():
@@ -352,7 +352,7 @@ class Client:
         pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
         if self._in_vain >= IN_VAIN:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
-            if not self._warned:
+            if silent > LONGEST_HOLD and not self._warned:
                 self._warned = True
                 said = "The judge {} answers no call ({}): waiting up to {:.0f} s"
                 logger.warning(said, self.name, failure, self._patience)

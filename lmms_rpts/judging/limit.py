@@ -27,8 +27,8 @@ class Limit:
 
     Args:
         most: the maximum number of concurrent calls.
-        time_limit: seconds that a call may take; the limit does not grow after a call that took
-            more than half: more calls would wait longer in the server's queue.
+        time_limit: seconds that a call may take; the limit does not grow in a round in which one
+            took more than half: more calls would wait longer in the server's queue.
 
     Attributes:
         active: number of calls in progress.
@@ -40,17 +40,18 @@ class Limit:
         self.active, self.patience = 0, 1.0
         self._most, self._time_limit = most, time_limit
         self._bound, self._growing = min(most, START), True
+        self._slow = 0  # number of answers during which the limit does not grow
         self._arrivals, self._cut_at, self._open = 0, -1.0, False
-        self._waiting: list[tuple[int, int, asyncio.Future[None]]] = []
+        self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
         self._usual: float | None = None  # share of refusals that does not depend on the load
 
     @asynccontextmanager
-    async def slot(self, urgency: int = 0) -> AsyncIterator[float]:
-        """Hold the slot of one call: the time of its begin; the most urgent come first."""
+    async def slot(self, order: tuple[int, ...] = ()) -> AsyncIterator[float]:
+        """Hold the slot of one call: the time of its begin; the lowest ``order`` comes first."""
         turn = asyncio.get_running_loop().create_future()
         self._arrivals += 1
-        heapq.heappush(self._waiting, (-urgency, self._arrivals, turn))
+        heapq.heappush(self._waiting, (order, self._arrivals, turn))
         self._wake()
         try:
             await turn
@@ -73,7 +74,10 @@ class Limit:
     def answered(self, begun: float) -> None:
         """Record that the call that began then was answered."""
         self._ended.append((self._bound, False))
-        if now() - begun <= self.patience * self._time_limit / 2:
+        self._slow -= 1
+        if now() - begun > self.patience * self._time_limit / 2:
+            self._slow = int(self._bound)
+        elif self._slow <= 0:
             more = 1 if self._growing else 1 / self._bound
             self._bound = min(self._most, self._bound + more)
 

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+from collections import Counter
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -41,11 +43,16 @@ class RequestWriter:
         raise NotAskedError("requests are in a file, and have no reply yet")
 
 
-def take_result(line: bytes, cache: AnswerCache, judge: str) -> str:
-    """Store the reply in a line of results; returns what it is.
+def take_results(path: Path, folder: Path, judge: str) -> Counter[str]:
+    """Store the replies in a file of results in the cache; returns the number of each outcome.
 
     ``replies``; ``known``: stored before; ``no results``; or ``failed: REASON``, to be asked again.
     """
+    with closing(AnswerCache(folder)) as cache, path.open("rb") as lines:
+        return Counter(_take(line, cache, judge) for line in lines if line.strip())
+
+
+def _take(line: bytes, cache: AnswerCache, judge: str) -> str:
     try:
         result = json.loads(line)
         key, response, error = result["custom_id"], result.get("response"), result.get("error")

@@ -28,7 +28,7 @@ from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.figures import cut_middle, interval
 from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
@@ -141,6 +141,7 @@ def _names() -> dict[str, Any]:
         "requests_about": requests_of,
         "rewriting": rewriting_request,
         "asked_in": asked_in,
+        "abilities_of": abilities_of,
         "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,

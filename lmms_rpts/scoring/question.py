@@ -21,6 +21,9 @@ A = TypeVar("A", bound=Asked)
 Stance = Literal["agree", "disagree"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
 
+AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
+ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+
 Relation = Literal["guided", "adversarial", "independent"]
 """How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
 
@@ -190,3 +193,19 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
                     f"'reasoning' cites Image{clue.index} in line {at}, but the document has "
                     f"{count(images, 'image')}, numbered from 0"
                 )
+
+
+def answer_faults(doc: Mapping[str, Any], form: AnswerForm) -> Iterator[str]:
+    """Why the rules cannot grade answers to a document, as sentences without their full stops."""
+    if form == "agree" and doc["answer"] not in STANCES:
+        wanted = " or ".join(STANCES)
+        yield (
+            f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
+            "of rpts_transform to choice, number, text or none, or grade to a function"
+        )
+    elif form == "choice" or form == "number" or form == "text":
+        from lmms_rpts.grading.grader import gold_fault
+
+        question = Question.of(doc)
+        if fault := gold_fault(form, question.answer, question.options):
+            yield f"'answer' cannot be graded as a {form}: {fault}"

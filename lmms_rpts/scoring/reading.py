@@ -14,7 +14,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
+from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (
@@ -32,7 +32,7 @@ from lmms_rpts.reasoning.answer_lines import (
     without_answer,
 )
 from lmms_rpts.reasoning.clues import is_bare_step, lower
-from lmms_rpts.reasoning.thinking import select_thinking
+from lmms_rpts.reasoning.thinking import select_thinking, strip_thinking
 from lmms_rpts.reasoning.tree import limit_steps
 from lmms_rpts.scoring.options import Grader, Options
 from lmms_rpts.scoring.question import Question
@@ -99,8 +99,9 @@ async def read(
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
-    reading = unread(question, NO_THINKING)
-    if judged is not None:
+    if judged is None:
+        reading = unread(question, NO_THINKING)
+    else:
         reading = await _read_steps(judged, question, judge, options)
     if statement:
         answer = await _read_stance(part, question, judge, options)

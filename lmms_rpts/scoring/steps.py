@@ -108,8 +108,8 @@ async def judge_step(
         return None, (), Unseen().reason
 
     async def ask(kind: str, evidence: Sequence[str], **fields: Any) -> Verdict:
-        images = question.images
-        shown = () if images is None else tuple(images[at] for at in query.images)
+        images = question.images if query.images else None
+        shown = tuple(images[at] for at in query.images) if images else ()
         request = options.prompts.request(
             kind, question.language, images=shown, conclusion=query.conclusion, **fields
         )

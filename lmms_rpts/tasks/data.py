@@ -169,7 +169,7 @@ def dataset_kwargs(
     from datasets import Sequence as ListOf
 
     # Explicit: the type of a column that begins empty cannot be inferred.
-    fields = kind if isinstance(kind, Mapping) else get_type_hints(kind)
+    fields: Mapping[str, Any] = kind if isinstance(kind, Mapping) else get_type_hints(kind)
     if not isinstance(kind, Mapping):
         fields = {name: each for name, each in fields.items() if name in kind.__dataclass_fields__}
     numbers = {int: "int64", int | None: "int64", float: "float64"}

@@ -10,8 +10,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge, open_engine
+from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.registry import find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Verdict
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.stats.agreement import grading_measures
 from lmms_rpts.stats.intervals import Estimate, numbered
@@ -135,13 +137,15 @@ class _Judged(NamedTuple):
 
 
 def _judged(plan: Plan, planned: PlannedSet, progress: bool) -> _Judged:
-    settings = plan.settings
-    with open_engine(
-        plan.judge, concurrency=settings.concurrency, cache_dir=settings.cache, progress=progress
-    ) as engine:
-        verdicts = planned.ask(engine, planned.questions)
-        spent, stopped = engine.budget.usage, engine.fatal
-        usage = (engine.budget.calls, spent.input_tokens, spent.output_tokens)
+
+    async def work() -> tuple[list[Verdict], dict[str, Any]]:
+        async with open_client(plan.judge, plan.settings) as judge:
+            verdicts = await planned.ask(judge, planned.questions, progress)
+            return verdicts, judge.budget.usage() | {"stopped": judge.stopped}
+
+    verdicts, used = run_async(work())
+    stopped = used["stopped"]
+    usage = (used["calls"], used["input_tokens"], used["output_tokens"])
     if all(each.error for each in verdicts):
         error = stopped or verdicts[0].error
         raise NothingScoredError(f"The judge {plan.judge} graded no answer: {error}")
@@ -150,7 +154,7 @@ def _judged(plan: Plan, planned: PlannedSet, progress: bool) -> _Judged:
     grades = [None if each is None else each.score for each in known]
     replies: list[str | None] = [None] * len(known)
     for question, verdict in zip(planned.questions, verdicts, strict=True):
-        replies[question.chain] = verdict.text or verdict.error
+        replies[question.chain] = verdict.reply or verdict.error
         grades[question.chain] = grade_of(verdict, "yes").score
     return _Judged(grades, replies, usage, stopped)
 

@@ -7,28 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime, timezone
+from typing import Any
 
 from PIL import Image
 
 from lmms_rpts import __version__
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import (
-    NO_JUDGE,
-    Budget,
-    JudgeConfigurationError,
-    JudgeEngine,
-    JudgeRequest,
-    Usage,
-    Verdict,
-    backend_of,
-    find_judge,
-    open_engine,
-)
-from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
+from lmms_rpts.judging.client import Client, open_client, run_async
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.registry import backend_of, find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Usage, Verdict
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.runs.validity import ValidatedSet, Validity
 from lmms_rpts.scoring.question import judge_images
@@ -58,7 +49,7 @@ class StepQuestion:
     step: int
     premises: tuple[str, ...]
     shortened: bool
-    request: JudgeRequest
+    request: Request
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,15 +73,24 @@ class PlannedSet:
         """Whether the questions have images that the judge is not shown."""
         return not self.seen and any(chain.images for chain in self.chains)
 
-    def ask(self, engine: JudgeEngine, questions: Sequence[StepQuestion]) -> list[Verdict]:
-        """The verdicts of a judge on the questions; the engine sends equal requests once."""
-        return engine.run([each.request for each in questions], f"Judging {self.loaded.name}")
+    async def ask(
+        self, judge: Client, questions: Sequence[StepQuestion], progress: bool
+    ) -> list[Verdict]:
+        """The verdicts of a judge on the questions; equal requests are sent once."""
+        verdicts = judge.each(
+            (judge.ask(question.request) for question in questions),
+            total=len(questions),
+            label=f"Judging {self.loaded.name}",
+            unit="requests",
+            shown=progress,
+        )
+        return [verdict async for verdict in verdicts]
 
     def scores(self, verdicts: Sequence[Verdict]) -> tuple[tuple[float | None, ...], ...]:
         """The scores by chain and step; None: not asked, or no score."""
         scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in self.chains]
         for question, verdict in zip(self.questions, verdicts, strict=True):
-            scores[question.chain][question.step] = _score(verdict)
+            scores[question.chain][question.step] = verdict.score
         return tuple(map(tuple, scores))
 
 
@@ -112,7 +112,7 @@ class Plan:
         """
         # Not by their keys, for which all images would have to be decoded.
         asked = {
-            (str(request.messages), request.evidence, request.images): request
+            (str(request.messages), request.images): request
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
@@ -231,20 +231,16 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
         NothingScoredError: no step was scored.
     """
     settings = plan.settings
-    with (
-        open_engine(
-            plan.judge,
-            concurrency=settings.concurrency,
-            cache_dir=settings.cache,
-            progress=progress,
-        ) as engine,
-        JudgeEngine(LexicalJudge(), name=LEXICAL, kept=False, progress=False) as words,
-    ):
-        asked = [_validate_set(each, engine, words, settings) for each in plan.sets]
-        stopped = engine.fatal
-        engine.warn_of_one_score()
+
+    async def work() -> tuple[list[tuple[ValidatedSet, Sequence[Verdict]]], str | None]:
+        baseline = open_client(LEXICAL, settings.model_copy(update={"temperature": 0.0}))
+        async with open_client(plan.judge, settings) as judge, baseline as words:
+            sets = [await _validate_set(each, judge, words, progress) for each in plan.sets]
+            return sets, judge.stopped
+
+    asked, stopped = run_async(work())
     verdicts = [verdict for _, own in asked for verdict in own]
-    if all(_score(verdict) is None for verdict in verdicts):
+    if all(verdict.score is None for verdict in verdicts):
         error = stopped or next((each.error for each in verdicts if each.error), None)
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(
@@ -261,17 +257,18 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
     return Validation(validity, stopped)
 
 
-def _validate_set(
-    planned: PlannedSet, engine: JudgeEngine, words: JudgeEngine, settings: Settings
+async def _validate_set(
+    planned: PlannedSet, judge: Client, words: Client, progress: bool
 ) -> tuple[ValidatedSet, Sequence[Verdict]]:
     """The figures of a set, and the judge's verdicts."""
-    spent, begun = _spent(engine.budget), time.monotonic()
-    verdicts = planned.ask(engine, planned.questions)
-    seconds = time.monotonic() - begun
-    *counts, cost = (now - then for now, then in zip(_spent(engine.budget), spent, strict=True))
-    calls, read, said, cached = map(int, counts)
+    spent, begun = judge.budget.usage(), time.monotonic()
+    verdicts = await planned.ask(judge, planned.questions, progress)
+    seconds, usage = time.monotonic() - begun, judge.budget.usage()
+    names = ("calls", "input_tokens", "output_tokens", "found", "cost")
+    used: dict[str, Any] = {name: usage[name] - spent[name] for name in names}
+    used["cost"] = used["cost"] or None  # without a price
     # Word overlap needs no calls, so it is a baseline for every judge.
-    by_words = verdicts if engine.name == LEXICAL else planned.ask(words, planned.words)
+    by_words = verdicts if judge.name == LEXICAL else await planned.ask(words, planned.words, False)
     loaded, chains, scores = planned.loaded, planned.chains, planned.scores(verdicts)
     labels = [label for chain in chains for label in chain.labels if label is not None]
     validated = ValidatedSet(
@@ -287,23 +284,7 @@ def _validate_set(
         blind=planned.blind,
         seen=planned.seen,
         shortened=sum(question.shortened for question in planned.questions),
-        usage=UsageRecord(
-            calls=calls,
-            input_tokens=read,
-            output_tokens=said,
-            cost=cost if settings.unit_price else None,
-            found=cached,
-            seconds=round(seconds, 3),
-        ),
+        usage=UsageRecord(**used, seconds=round(seconds, 3)),
         **figures_of(chains, scores, {LEXICAL: planned.scores(by_words)}),
     )
     return validated, verdicts
-
-
-def _spent(budget: Budget) -> tuple[float, ...]:
-    usage = budget.usage
-    return budget.calls, usage.input_tokens, usage.output_tokens, budget.found, budget.cost
-
-
-def _score(verdict: Verdict) -> float | None:
-    return verdict.value if isinstance(verdict.value, float) else None

@@ -9,7 +9,7 @@ from ssl import SSLContext
 import pytest
 from loguru import logger
 
-from lmms_rpts.judging import client, concurrency
+from lmms_rpts.judging import client
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import Answer, JudgeServer
 
@@ -37,8 +37,7 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     """Retries follow at once: for tests that do not check the pauses."""
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.002)
-    monkeypatch.setattr(concurrency, "FIRST_HOLD", 0.001)
-    monkeypatch.setattr(concurrency, "LONGEST_HOLD", 0.002)
+    monkeypatch.setattr(client, "LONGEST_HOLD", 0.002)
 
 
 @pytest.fixture

@@ -7,18 +7,18 @@ import threading
 from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import Any, TypeVar
 
-from lmms_rpts.judging.concurrency import StopSignal
-
-from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import Budget, JudgeRequest, Reply, Verdict
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.backends.openai import OpenAIJudge
-from lmms_rpts.judging.cache import AnswerCache
-from lmms_rpts.judging.client import JudgeClient
+from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.client import Client
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
 from tests.support.judge_server import Answer, Body, ServerReply
 from tests.support.waiting import LONGEST
 
 T = TypeVar("T")
-REMINDER = "One line only, please."
+PROMPTS = Prompts()
 
 Said = str | Reply | Exception
 
@@ -62,38 +62,46 @@ def now() -> float:
     return asyncio.get_running_loop().time()
 
 
+def settings_of(**values: Any) -> Settings:
+    """Settings without a cache, but for ``values``."""
+    return load_settings().model_copy(update={"cache": None, **values})
+
+
 def openai_judge(
     url: str, key: str = "sk-x", timeout: float = LONGEST, headers: Mapping[str, str] | None = None
 ) -> OpenAIJudge:
     """A judge on a server, with the model ``m``; its time limit may be shorter than a user's."""
     given = {"openai_url": url, "openai_key": key, "timeout": timeout}
-    return OpenAIJudge(
-        "m", Settings().model_copy(update={**given, "openai_headers": headers or {}})
-    )
+    return OpenAIJudge("m", settings_of(**given, openai_headers=headers or {}))
 
 
-def question(text: str, **options: Any) -> JudgeRequest:
+def _field(kind: str) -> str:
+    """The field that has the text of a question."""
+    known = request_kinds()[kind]
+    return known.claim or next(name for name, it in known.fields.items() if isinstance(it, str))
+
+
+def question(text: str, kind: str = "image", **options: Any) -> Request:
     """A request to score ``text``."""
-    message = {"role": "user", "content": text}
-    return JudgeRequest(options.pop("kind", "image"), [message], reminder=REMINDER, **options)
+    fields = {**request_kinds()[kind].fields, _field(kind): text}
+    return Request(kind, "en", fields, PROMPTS, **options)
 
 
-def questions(count: int) -> list[JudgeRequest]:
+def text_in(request: Request) -> str:
+    """The text of a question."""
+    return str(request.fields[_field(request.kind)])
+
+
+def questions(count: int) -> list[Request]:
     """``count`` different requests."""
     return [question(f"question {number}") for number in range(count)]
 
 
-def client_of(
-    judge: Any,
-    most: int = 1,
-    stop_signal: StopSignal | None = None,
-    budget: Budget | None = None,
-    cache: AnswerCache | None = None,
-) -> JudgeClient:
-    """A client without an engine; only with a budget or a cache, its replies count and are kept."""
-    kept = bool(budget or cache)
-    given = budget or Budget(), stop_signal or StopSignal(), cache
-    return JudgeClient(judge, most, *given, name="m", price=None, kept=kept, sees=True)
+def client_of(judge: Any, most: int = 1, budget: Budget | None = None, **settings: Any) -> Client:
+    """A client with a judge that costs something and has vision."""
+    backend = Backend(usage="m", purpose="", check=lambda *_: None, open=lambda *_: judge)
+    given = settings_of(concurrency=most, **settings)
+    return Client("m", judge, backend, given, budget or Budget(), sees=True)
 
 
 class ScriptedJudge:
@@ -107,17 +115,17 @@ class ScriptedJudge:
     def __init__(self, answer: Callable[[str, int], Said], pause: float = 0.0) -> None:
         self.answer = answer
         self.pause = pause
-        self.asked: list[JudgeRequest] = []
+        self.asked: list[Request] = []
         self.active = self.most_at_once = self.closed = 0
 
-    async def ask(self, request: JudgeRequest) -> Reply:
+    async def ask(self, request: Request) -> Reply:
         call = len(self.asked)
         self.asked.append(request)
         self.active += 1
         self.most_at_once = max(self.most_at_once, self.active)
         try:
             await self.wait(call)
-            said = self.answer(request.messages[0]["content"], call)
+            said = self.answer(text_in(request), call)
         finally:
             self.active -= 1
         if isinstance(said, Exception):
@@ -133,7 +141,7 @@ class ScriptedJudge:
     @property
     def texts(self) -> list[str]:
         """The texts of all requests, in order."""
-        return [request.messages[0]["content"] for request in self.asked]
+        return [text_in(request) for request in self.asked]
 
 
 class Gathering(ScriptedJudge):

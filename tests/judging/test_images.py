@@ -235,10 +235,10 @@ def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None
 
 @table(
     "load, message",
-    (lambda: opened(b"no image"), "^Cannot read Image 0 .cannot identify"),
+    (lambda: opened(b"no image"), "^Cannot read Image 0 .*cannot identify"),
     (lambda: None, "^Cannot read Image 0"),
     (lambda: Image.open("/nowhere\udcff/x.png"), "^Cannot read Image 0 .*nowhere"),
-    (lambda: 1 / 0, "^Cannot read Image 0 .division by zero.$"),
+    (lambda: 1 / 0, "^Cannot read Image 0 .*division by zero.$"),
     (lambda: (_ for _ in ()).throw(MemoryError()), "^Cannot read Image 0 .MemoryError.$"),
     (lambda: sys.exit(3), "^Cannot read Image 0 .SystemExit 3.$"),
 )

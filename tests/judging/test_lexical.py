@@ -8,14 +8,18 @@ from pathlib import Path
 
 import pytest
 
-from lmms_rpts.judging import JudgeRequest, RefusedError, parse_score
 from lmms_rpts.judging.backends.lexical import LexicalJudge, similarity
+from lmms_rpts.judging.parsers import parse_score
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import RefusedError, Request
 from tests.support.tables import table
 
 
 def score(kind: str, claim: str, *evidence: str) -> float:
-    request = JudgeRequest(kind, [], evidence=evidence, claim=claim)  # type: ignore[arg-type]
+    fields = {"facts": evidence, "context": evidence[:1] or ("",), "premises": evidence[1:]}
+    request = Request(kind, "en", {**fields, "conclusion": claim}, Prompts())
     reply = asyncio.run(LexicalJudge().ask(request))
+    assert request.chat is None, "nothing is rendered"
     value = parse_score(reply.text)
     assert value is not None
     assert reply.usage is None

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.types import Verdict
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import build_tree, modality, parse_chain, rpts_score
 from lmms_rpts.runs.samples import read_samples_of
 from lmms_rpts.scoring.metrics import METRICS
@@ -73,6 +73,7 @@ def make_record(
     )
     failed = scores.index(None) if None in scores else None
     reason = None if failed is None else f"step {failed}: the judge refused"
+    reason = NOT_JUDGED if judge == NO_JUDGE else reason
     whole = Judged(reading, tree, judged, "facts", judge, scoring.comparable, reason)
     record = record_of(whole, Options(prompts=Prompts()))
     settings = scoring.model_copy(update={"judge": judge, "comparable": judge != "lexical"})
@@ -92,6 +93,17 @@ def verdict_on(line: str, score: float | None, reply: str = "Score: {}") -> Verd
         reply=None if score is None else reply.format(score),
         error="the judge refused" if score is None else None,
     )
+
+
+def verdict(kind: str, reply: str | None, error: str | None) -> dict[str, Any]:
+    """A judge's verdict in a record."""
+    return {
+        "kind": kind,
+        "prompt_version": "1",
+        "value": None if error else "word",
+        "reply": reply,
+        "error": error,
+    }
 
 
 def _with_id(record: dict[str, Any], doc_id: int) -> dict[str, Any]:

@@ -167,7 +167,9 @@ def test_a_failing_judge_leaves_the_answer_ungraded(
     assert (reason or case.marks) in record["reason"]
     reply = answer if isinstance(answer, str) else None
     told = record["grades"][case.key]
-    assert (told["score"], told["reply"], told["error"]) == (None, reply, record["reason"])
+    verdict = told["verdict"]
+    assert (told["score"], verdict["reply"]) == (None, reply)
+    assert verdict["error"] == record["reason"]
     assert record["grades"]["rule"], "the rules' grade is kept"
     metrics = case.results({}, [json.dumps(record)])
     assert (metrics["accuracy"], metrics["grader_coverage"]) == (None, 0.0)
@@ -178,7 +180,7 @@ def test_no_answer_is_wrong_without_asking(case: Case, judge: Callable[..., Judg
     for response in ("", " \n", f"<think>{case.right}", f"<think>{case.right}</think>\n"):
         (record,) = case.grade(response)
         assert record["score"] == 0.0
-        assert record["grades"][case.key] == {"score": 0.0, "reply": None, "error": None}
+        assert record["grades"][case.key] == {"score": 0.0}
     assert server.calls == 0
 
 
@@ -197,7 +199,7 @@ def test_equal_questions_are_paid_for_once(case: Case, judge: Callable[..., Judg
     records = case.grade(case.right, case.right, f"<think>x</think>{case.right}", case.wrong)
     assert server.calls == 2
     for record in records[:3]:
-        record["grades"][case.key]["call"].pop("cached", None)
+        record["grades"][case.key]["verdict"].pop("cached", None)
     assert len({json.dumps(record["grades"][case.key]) for record in records[:3]}) == 1
 
 
@@ -235,6 +237,7 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     server = judge()
     if not stopped:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    reset_session()
     grading = case.filter()
     if stopped:
         grading.stop_judging()
@@ -243,7 +246,7 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     assert (record["outcome"], record["settings"]["judge"]) == ("unscored", "none")
     assert record["reason"] == "not judged: the judge is 'none'"
     told = record["grades"][case.key]
-    assert told == {"score": None, "reply": None, "error": record["reason"]}
+    assert told == {"score": None, "reason": record["reason"]}
     assert server.calls == 0
 
 

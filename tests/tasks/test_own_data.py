@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +27,7 @@ from lmms_rpts.tasks.own.data import (
     as_question,
     check_instances,
     load,
+    row_of,
 )
 from lmms_rpts.tasks.own.starting import METRICS, TASK_FILE, TASK_MODULE
 from tests.support.tables import table
@@ -317,5 +317,5 @@ def test_answers_of_several_forms_in_one_file(
 ) -> None:
     instance = Instance(question="What?", answer=answer, options=options)
     doc = as_question(instance, "mixed", "en", 0)
-    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [asdict(doc)])
+    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [row_of(doc)])
     assert found[0].answer.correct is correct

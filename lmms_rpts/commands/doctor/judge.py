@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import threading
+import asyncio
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging import (
-    BACKENDS,
-    NO_JUDGE,
-    Budget,
-    JudgeConfigurationError,
-    JudgeEngine,
-    JudgeRequest,
-    Verdict,
-    choices,
-    find_judge,
-    open_budget,
-)
+from lmms_rpts.judging.client import Client, run_async
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.registry import ChosenJudge
+from lmms_rpts.judging.registry import BACKENDS, ChosenJudge, choices, find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Verdict
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
@@ -119,7 +109,7 @@ def _shows(settings: Settings) -> bool:
 def _ask(
     chosen: ChosenJudge, settings: Settings, prompts: Prompts, notify: Callable[[str], None]
 ) -> list[Check]:
-    name, budget = f"judge {chosen.name}", open_budget(settings)
+    name = f"judge {chosen.name}"
     limit = None if chosen.backend.local else settings.timeout
     questions = [
         prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
@@ -134,14 +124,19 @@ def _ask(
     most = f", at most {limit * len(questions):g} s (LMMS_RPTS_TIMEOUT)" if limit else ""
     notify(f"Waiting for {len(questions)} replies of {chosen.name}{most} ...")
     started = time.monotonic()
-    with chosen.open(settings, budget=budget, concurrency=1) as engine:
-        verdicts = _verdicts(engine, questions, limit)
+    once = settings.model_copy(update={"cache": None, "concurrency": 1})
+    judge = chosen.backend.open(chosen.model, once)
+    verdicts, usage = run_async(
+        _verdicts(
+            Client(chosen.name, judge, chosen.backend, once, sees=chosen.sees), questions, limit
+        )
+    )
     took = f"{time.monotonic() - started:.1f} s"
     # llama.cpp accepts any name and serves its only model.
-    served = getattr(engine.judge, "served_model", None)
+    served = getattr(judge, "served_model", None)
     if served and served != chosen.model:
         took += f" (the server calls its model {served[:_SHOWN]!r})"
-    check = _read(name, chosen, verdicts[:2], _used(budget), took)
+    check = _read(name, chosen, verdicts[:2], _used(usage), took)
     return [check, *([_read_seen(f"{name}: images", verdicts[2:])] if _shows(settings) else [])]
 
 
@@ -153,27 +148,25 @@ def _drawn() -> Any:
     return image
 
 
-def _verdicts(
-    engine: JudgeEngine, questions: Sequence[JudgeRequest], limit: float | None
-) -> list[Verdict]:
-    """The verdicts of the judge; errors after ``limit`` seconds per question, with retries."""
-    most = limit * len(questions) if limit else threading.TIMEOUT_MAX
-    watch = threading.Timer(most, engine.close)
-    watch.daemon = True
-    watch.start()
-    try:
-        return engine.run(questions)
-    except RuntimeError:  # it was closed
-        unanswered = Verdict(None, error=f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)")
-        return [unanswered] * len(questions)
-    finally:
-        watch.cancel()
+async def _verdicts(
+    client: Client, questions: Sequence[Request], limit: float | None
+) -> tuple[list[Verdict], dict[str, Any]]:
+    """The verdicts of the judge, and its usage; errors after ``limit`` seconds per question."""
+    async with client as judge:
+        asked = asyncio.gather(*map(judge.ask, questions))
+        try:
+            verdicts = await asyncio.wait_for(asked, limit and limit * len(questions))
+        except asyncio.TimeoutError:
+            error = f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)"
+            unanswered = Verdict(kind="", prompt_version="", error=error)
+            verdicts = [unanswered] * len(questions)
+        return verdicts, judge.budget.usage()
 
 
 def _scores(verdicts: Sequence[Verdict]) -> tuple[Verdict | None, bool, list[str]]:
     """The first failure, whether the scores are right and wrong as they should be, and both."""
-    failed = next((each for each in verdicts if not isinstance(each.value, float)), None)
-    good, bad = (each.value if isinstance(each.value, float) else 0.0 for each in verdicts)
+    failed = next((each for each in verdicts if each.score is None), None)
+    good, bad = (each.score or 0.0 for each in verdicts)
     return failed, good >= PASSED > bad, [f"{good:g}", f"{bad:g}"]
 
 
@@ -193,7 +186,7 @@ def _read(
 ) -> Check:
     """The result of the questions about a valid and an invalid step."""
     failed, passed, (valid, invalid) = _scores(verdicts)
-    reply = ((failed or verdicts[0]).text or "").strip()
+    reply = ((failed or verdicts[0]).reply or "").strip()
     quoted = f"\nits reply: {reply[:_SHOWN]!r}" if reply else ""
     if failed:
         error = str(failed.error)
@@ -216,11 +209,11 @@ def _read(
     return Check(name, "ok", said + alone)
 
 
-def _used(budget: Budget) -> str:
+def _used(usage: dict[str, Any]) -> str:
     """Calls, tokens and cost, as far as known."""
-    if not budget.calls or not budget.usage.tokens:
+    if not usage["input_tokens"]:
         return ""
-    about, usage = "about " if budget.guessed else "", budget.usage
-    calls = f"; {budget.calls} calls" if budget.calls > 1 else ""
-    cost = f"; cost {budget.cost:.2g}" if budget.cost else ""
-    return f"{calls}; {about}{usage.input_tokens} tokens in, {usage.output_tokens} out{cost}"
+    about, calls = "about " if usage["guessed"] else "", usage["calls"]
+    cost = f"; cost {usage['cost']:.2g}" if usage["cost"] else ""
+    tokens = f"{about}{usage['input_tokens']} tokens in, {usage['output_tokens']} out"
+    return f"; {calls} calls; {tokens}{cost}" if calls > 1 else f"; {tokens}{cost}"

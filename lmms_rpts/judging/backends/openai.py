@@ -155,7 +155,8 @@ class OpenAIJudge:
         except APIConnectionError as error:
             cause = error.__cause__
             reason = shown(str(cause or error), self._secrets) or type(cause).__name__
-            if isinstance(cause, httpx.ConnectError | httpx.ConnectTimeout | httpx.ProxyError):
+            # By name: the library below depends on openai's version.
+            if type(cause).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError"):
                 reason = f"no connection to {self._url}: {reason}"
                 raise TransientError(reason, kind="unreachable") from None
             raise TransientError(f"the connection was lost to {self._url}: {reason}") from None
@@ -209,7 +210,7 @@ class OpenAIJudge:
             self._refused |= {name}
             return refused | {name}, most
         # Some servers do not name the field; the prompt asks for a score anyway.
-        unnamed = "response_format" in body and not self._took_form and fault.status < 500
+        unnamed = "response_format" in body and not self._took_form and fault.status in (400, 422)
         if unnamed and not (images and _IMAGE.search(fault.words)):
             return refused | {"response_format"}, most
         raise fault.error(images)
@@ -219,7 +220,7 @@ class OpenAIJudge:
         needed = _MUST_BE.search(fault.words)
         if needed and needed[1] not in (*_FIELDS, "stream"):
             value = needed[2] == "true"
-            if self._extra.get(needed[1]) is not value:
+            if body.get(needed[1]) is not value:
                 self._extra[needed[1]] = value
                 return f"another {needed[1]}"
         fields = {name: words for name, words in _FIELDS.items() if name in body}

@@ -168,20 +168,25 @@ class Prompts:
         for path in templates:
             name = path.relative_to(folder).as_posix()
             try:
-                fault = (
-                    self._fault(*name.removesuffix(".jinja").split("/"))
-                    if name in known
-                    else f"unknown prompt.{did_you_mean(name, known)}"
-                )
+                fault = f"unknown prompt.{did_you_mean(name, known)}"
+                if name in known:
+                    fault = self._fault(name, path.read_text(encoding="utf-8"))
             except Exception as error:  # any error of a template; the message names the file
                 fault = f"{type(error).__name__}: {error}"
             if fault:
                 raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
 
-    def _fault(self, language: str, name: str) -> str | None:
+    def _fault(self, path: str, text: str) -> str | None:
+        from jinja2 import meta
+
+        language, name = path.removesuffix(".jinja").split("/")
         kind = request_kinds().get(name)
         fields = kind.fields if kind else {}
         rendered = self._render(name, language, **fields)
+        unknown = meta.find_undeclared_variables(self._environment.parse(text))
+        unknown -= {*fields, *self._environment.globals}
+        if unknown:
+            return f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
         instructions, line, _ = rendered.partition(_CUT)
         if not line and (fields or not rendered.strip()):
             return "it is empty, or no line ----- separates the instructions from the text to judge"

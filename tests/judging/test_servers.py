@@ -1,0 +1,202 @@
+"""Servers as they are: what comes of each reply in ``servers.jsonl``.
+
+``comes`` is the outcome of a question whose first call is answered so: a ``value``; ``unreadable``
+(asked in three forms); ``refused`` (this question alone); ``ends`` (judging ends with the server's
+words, ``said``); ``retried`` (the second call is answered); ``dropped``, ``needs``, ``lowered``:
+the call is repeated without ``field``, with its ``value``, or with the tokens that ``fits`` allows.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.judging.client import IN_VAIN, open_client, run_async
+from lmms_rpts.judging.types import Verdict
+from tests.judging.conftest import Serve
+from tests.judging.questions import question, questions, settings_of
+from tests.support.judge_server import DROPPED, Body, ServerReply
+from tests.support.tables import table
+
+ROWS = [
+    json.loads(line)
+    for line in Path(__file__).with_name("servers.jsonl").read_text("utf-8").splitlines()
+]
+GOOD = '{"reason": "r", "score": 0.5}'
+EXTRA = {"top_k": 5}
+
+
+def reply_of(row: dict[str, Any]) -> ServerReply:
+    return ServerReply(status=row["status"], headers=row.get("headers", {}), body=row["body"])
+
+
+def has(body: Body, field: str) -> bool:
+    return body["messages"][0]["role"] == "system" if field == "system" else field in body
+
+
+def answer_of(row: dict[str, Any]) -> Callable[[Body], str | ServerReply]:
+    """The server of a row."""
+    calls = []
+
+    def answer(body: Body) -> str | ServerReply:
+        calls.append(body)
+        comes = row["comes"]
+        odd = {
+            "retried": len(calls) == 1,
+            "dropped": comes == "dropped" and has(body, row["field"]),
+            "needs": comes == "needs" and body.get(row["field"]) is not row["value"],
+            "lowered": comes == "lowered" and body["max_tokens"] > row["fits"],
+        }
+        return reply_of(row) if odd.get(comes, True) else GOOD
+
+    return answer
+
+
+def judge(requests: list[Any], **values: Any) -> tuple[list[Verdict], str | None]:
+    """The verdicts of the judge of the environment, and why it stopped."""
+
+    async def work() -> tuple[list[Verdict], str | None]:
+        async with open_client("openai:m", settings_of(**values)) as client:
+            asked = client.each(map(client.ask, requests), total=1, label="", shown=False)
+            return [verdict async for verdict in asked], client.stopped
+
+    return run_async(work())
+
+
+@table("row", *ROWS)
+def test_what_comes_of_a_reply(serve: Serve, short_pauses: None, row: dict[str, Any]) -> None:
+    server = serve(answer_of(row))
+    (verdict,), stopped = judge([question("q")], extra_body=EXTRA)
+    error = verdict.error or ""
+    assert (verdict.value is None) == bool(error)
+    comes = row["comes"]
+    if comes in ("unreadable", "refused", "ends"):
+        assert verdict.value is None
+        assert row["said"].lower() in error.lower(), error
+        assert server.calls == (3 if comes == "unreadable" else 1)
+        assert (stopped is not None) == (comes == "ends")
+        return
+    assert (verdict.value, stopped) == (0.5, None), error
+    changes = {"value": 0, "lowered": 1, "retried": 1, "needs": 1}
+    assert server.calls - 1 <= changes.get(comes, 2)
+    last = server.requests[-1]
+    if comes == "dropped":
+        assert not has(last, row["field"])
+        assert last["messages"][0]["content"].startswith("You check"), "nothing is lost"
+    if comes == "lowered":
+        assert last["max_tokens"] == row["fits"]
+
+
+@table("row", *(row for row in ROWS if row["comes"] in ("dropped", "needs")))
+def test_a_refused_field_is_remembered(serve: Serve, row: dict[str, Any]) -> None:
+    server = serve(answer_of(row))
+    verdicts, _ = judge(questions(40), extra_body=EXTRA, concurrency=4)
+    assert {verdict.value for verdict in verdicts} == {0.5}
+    assert server.calls <= 40 + 2 * 4
+
+
+BAD = [
+    *(row for row in ROWS if row["comes"] in ("refused", "unreadable")),
+    *(row for row in ROWS if row["comes"] == "retried" and row["status"] not in (429, 503, 529)),
+    {"name": "reset", "comes": "retried", "said": "lost"},
+]
+
+
+@table("row", *(row for row in BAD if "too many" not in str(row) and "rate" not in str(row)))
+def test_a_server_that_only_fails_ends_the_run(
+    serve: Serve, short_pauses: None, row: dict[str, Any]
+) -> None:
+    server = serve(lambda body: DROPPED if row["name"] == "reset" else reply_of(row))
+    verdicts, stopped = judge(questions(100), concurrency=8)
+    assert {verdict.value for verdict in verdicts} == {None}
+    assert stopped is not None
+    assert row["said"].lower() in stopped.lower() or row["comes"] == "unreadable", stopped
+    calls = 3 if row["comes"] == "unreadable" else 1
+    assert server.calls <= calls * (IN_VAIN + 8)
+
+
+def test_a_refused_connection_ends_the_run(
+    closed_port: int, short_pauses: None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
+    verdicts, stopped = judge(questions(100))
+    assert {verdict.value for verdict in verdicts} == {None}
+    assert f"no connection to http://127.0.0.1:{closed_port}/v1" in str(stopped)
+
+
+def test_a_judge_that_thinks_gets_more_room(serve: Serve) -> None:
+    cut = {"message": {"content": "<think>hm", "role": "assistant"}, "finish_reason": "length"}
+
+    def answer(body: Body) -> str | ServerReply:
+        return GOOD if body["max_tokens"] > 4096 else ServerReply(body={"choices": [cut]})
+
+    server = serve(answer)
+    verdicts, _ = judge(questions(3), concurrency=1)
+    assert ([verdict.value for verdict in verdicts], server.calls) == ([0.5] * 3, 4)
+
+
+def test_a_request_as_it_is_sent(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("OPENAI_ORG_ID", "org-verysecret")
+    server = serve(lambda body: GOOD)
+    (verdict,), _ = judge([question("q")], openai_key="sk-verysecret", extra_body=EXTRA)
+    (body,), (headers,) = server.requests, server.headers
+    assert (verdict.tokens, server.paths) == ((10, 5), ["/v1/chat/completions"])
+    assert headers["authorization"] == "Bearer sk-verysecret"
+    assert headers["openai-organization"] == "org-verysecret"
+    assert {name: body[name] for name in ("model", "temperature", "max_tokens", "top_k")} == {
+        "model": "m",
+        "temperature": 0,
+        "max_tokens": 512,
+        "top_k": 5,
+    }
+    schema = body["response_format"]["json_schema"]["schema"]
+    assert schema["required"] == ["reason", "score"]
+
+
+def test_the_score_alone(serve: Serve) -> None:
+    """About 8 tokens a reply."""
+    server = serve(lambda body: '{"score": 0.5}')
+    (verdict,), _ = judge([question("q")], judge_reason=False)
+    (body,) = server.requests
+    assert verdict.value == 0.5
+    assert body["response_format"]["json_schema"]["schema"]["required"] == ["score"]
+    assert body["max_tokens"] <= 64
+    assert "score alone" in body["messages"][0]["content"]
+
+
+def test_no_key_is_shown(serve: Serve) -> None:
+    said = "Incorrect API key provided: sk-verysecret0123. Header org-verysecret0456"
+    serve(lambda body: ServerReply(said, status=401))
+    headers = {"OpenAI-Organization": "org-verysecret0456"}
+    _, stopped = judge([question("q")], openai_key="sk-verysecret0123", openai_headers=headers)
+    assert stopped is not None
+    assert "verysecret" not in stopped
+
+
+@table(
+    "variable, value, said",
+    ("ALL_PROXY", "socks5://127.0.0.1:9", "socks"),
+    ("HTTP_PROXY", "http://127.0.0.1:9", "no connection"),
+)
+def test_a_proxy_is_used_or_named(
+    serve: Serve, monkeypatch: pytest.MonkeyPatch, variable: str, value: str, said: str
+) -> None:
+    server = serve()
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name)
+    monkeypatch.setenv(variable, value)
+    (verdict,), _ = judge([question("q")], timeout=5.0)
+    assert said in str(verdict.error).lower()
+    assert server.calls == 0
+
+
+def test_redirects_are_named_and_not_followed(serve: Serve, short_pauses: None) -> None:
+    server = serve(lambda body: ServerReply(status=301, body="", headers={"Location": "/v2/x"}))
+    _, stopped = judge(questions(30))
+    assert "/v2/x" in str(stopped)
+    assert "OPENAI_BASE_URL" in str(stopped)
+    assert set(server.paths) == {"/v1/chat/completions"}
