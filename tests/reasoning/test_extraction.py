@@ -263,7 +263,7 @@ ANSWERS = (
     "Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree",
     # boxes, tags, chat tokens; the published prompt's own phrase
     "Final answer: \\boxed{agree}", "Final answer: $\\boxed{\\text{disagree}}$", "agree<|im_end|>",
-    "<answer>agree</answer>", "Final answer: agree<|end|>", "最终答案：\\boxed{同意}", "支持给定声明",
+    "<answer>agree</answer>", "Final answer: agree<|end|>", "支持给定声明",
 )  # fmt: skip
 REASONS = (
     *("", "Image 0 -> Conclusion 0: A", "Conclusion 0: from Image 0, there are two cups."),
