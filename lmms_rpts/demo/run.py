@@ -17,6 +17,7 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.writing import write_report
@@ -46,8 +47,11 @@ _LINES = 15
 _DATES = ("--timezone", "UTC")
 
 
-class DemoError(RuntimeError):
+class DemoError(UserError):
     """The demo failed; the message contains the reason."""
+
+    def __str__(self) -> str:
+        return f"The demo failed: {super().__str__()}"
 
 
 def run_demo(output: Path) -> None:
