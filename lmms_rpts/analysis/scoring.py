@@ -30,9 +30,7 @@ from lmms_rpts.runs.responses import (
 )
 from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
-from lmms_rpts.scoring.options import choose_judge
 from lmms_rpts.scoring.question import Question
-from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_documents
 
@@ -236,9 +234,9 @@ def _plan_other(
         for at, saved_at in sorted(found.items()):
             if saved_at is not None and saved_at.target is not None:
                 other.check_target(at, saved_at.target)
-        scorer = RptsScorer(other.options, choose_judge(settings, None, other.options).name)
         by_number = dict(sorted(found.items()))
-        yield TaskPlan(other.name, scorer, other.question, by_number, other.total, other.is_right)
+        is_right = None if other.is_ours else other.is_right
+        yield TaskPlan(other.name, other.scorer, other.question, by_number, other.total, is_right)
 
 
 def _refuse_stray(

@@ -65,8 +65,10 @@ def _gather(
         names = [task, f"{task}{SUFFIX}"]
         pairs = []
         for at, doc in enumerate(chosen):
-            there = (saved.responses(name, at, doc.get("id")) for name in names)
-            pairs += [(doc, response.text) for response in next(filter(None, there), [])]
+            there = next(
+                filter(None, (saved.find(each, at, doc.get("id")) for each in names)), None
+            )
+            pairs += [(doc, each.text or "") for each in (there.responses() if there else ())]
         found[task] = ([doc for doc, _ in pairs], [text for _, text in pairs])
     return found
 

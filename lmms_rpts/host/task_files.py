@@ -95,7 +95,7 @@ def load_task(name: str, include_path: Path | None = None, with_filters: bool = 
         manager = TaskManager(include_path=folder, include_defaults=not {name, base} & files.keys())
         base = name if name in manager.task_index else base
         if base not in manager.task_index:
-            hint = did_you_mean(base, manager.all_tasks, name.removeprefix(base))
+            hint = did_you_mean(base, manager.all_tasks)
             hint += "" if folder else " Use --include_path FOLDER for your own tasks"
             raise DataError(f"Unknown task {base!r} of lmms-eval.{hint}")
         if (kind := manager.task_index[base]["type"]) != "task":

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Set
 from functools import lru_cache
 
 from lmms_rpts.judging.request_kinds import SCORED
@@ -65,18 +65,38 @@ class LexicalJudge:
     """Scores the share of a claim that its evidence covers."""
 
     async def ask(self, request: Request) -> Reply:
+        """The score of a claim: how well it fits one of the facts, or follows from the premises."""
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
+        claim, evidence = request.claim, request.evidence
+        content, negated = _content(claim), _negates(claim)
+        score = 0.0
         if request.kind == "image":
-            score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
-        else:
-            score = _support(request.claim, request.evidence)
+            numbers = set(_NUMBER.findall(unicodedata.normalize("NFKC", claim[:_LONGEST])))
+            for fact in evidence:
+                fits = _coverage(content, _content(fact))
+                # Differing numbers or negations make it doubtful.
+                known = unicodedata.normalize("NFKC", fact[:_LONGEST])
+                fits *= 1.0 if numbers <= {*_NUMBER.findall(known)} else _MISMATCH
+                fits *= 1.0 if negated == _negates(fact) else _MISMATCH
+                score = max(score, fits)
+            return Reply(f"Score: {score:.1f}")
+        # The situation comes first.
+        situation, premises = evidence[:1], evidence[1:] or evidence[:1]
+        known_words = frozenset[str]().union(*map(_content, premises))
+        given = frozenset[str]().union(*map(_content, situation))
+        score = _coverage(content, known_words, given)
+        if negated:
+            score *= 1.0 if any(map(_negates, evidence)) else _INVENTED
+        elif any(map(_negates, premises)):
+            score *= _LOST
         return Reply(f"Score: {score:.1f}")
 
 
 def similarity(first: str, second: str) -> float:
     """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
-    size = max(_size(first), _size(second))
+    chinese = _CHINESE.search(first[:_LONGEST]) and _CHINESE.search(second[:_LONGEST])
+    size = 2 if chinese else 3
     a, b = _grams(first, size), _grams(second, size)
     if not a or not b:
         return 0.0
@@ -88,35 +108,12 @@ def restates(conclusion: str, text: str) -> bool:
     return similarity(conclusion, text) > RESTATES_ABOVE
 
 
-def _agreement(claim: str, fact: str) -> float:
-    """How well a description fits a fact: differing numbers or negations make it doubtful."""
-    score = _coverage(_content(claim), _content(fact))
-    if not _numbers(claim) <= _numbers(fact):
-        score *= _MISMATCH
-    if _negates(claim) != _negates(fact):
-        score *= _MISMATCH
-    return score
-
-
-def _support(claim: str, evidence: Sequence[str]) -> float:
-    """How well the situation, which comes first, and the premises support a conclusion."""
-    situation, premises = evidence[:1], evidence[1:] or evidence[:1]
-    score = _coverage(_content(claim), _contents(premises), _contents(situation))
-    if _negates(claim):
-        return score if any(map(_negates, evidence)) else score * _INVENTED
-    return score * _LOST if any(map(_negates, premises)) else score
-
-
 def _coverage(claim: Set[str], known: Set[str], situation: Set[str] = frozenset()) -> float:
     """The share of the claim that is known, stretched to [0, 1]."""
     if not claim:
         return 0.0
     found = len(claim & known) + _SITUATION * len((claim & situation) - known)
     return min(1.0, max(0.0, (found / len(claim) - _NOTHING) / (_ALL - _NOTHING)))
-
-
-def _contents(texts: Iterable[str]) -> Set[str]:
-    return frozenset().union(*map(_content, texts))
 
 
 def _content(text: str) -> Set[str]:
@@ -142,16 +139,7 @@ def _negates(text: str) -> bool:
 
 # One conclusion is compared with many texts.
 @lru_cache(maxsize=256)
-def _size(text: str) -> int:
-    return 2 if _CHINESE.search(text[:_LONGEST]) else 3
-
-
-@lru_cache(maxsize=256)
 def _grams(text: str, size: int) -> frozenset[str]:
     folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
     words = _LETTERS.sub(" ", folded).strip()
     return frozenset(words[k : k + size] for k in range(len(words) - size + 1))
-
-
-def _numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(unicodedata.normalize("NFKC", text[:_LONGEST])))
