@@ -112,7 +112,7 @@ def _read(folder: Path) -> dict[str, Run]:
     for model, run in runs.items():
         if len(run.responses) != expected:
             raise DemoError(f"{model}: {len(run.responses)} of {expected} instances have a result")
-        unscored = [each.reason for each in run.responses if each.outcome != "scored"]
+        unscored = [each.reason for each in run.responses if each.outcome == "unscored"]
         if unscored:
             raise DemoError(f"{model}: {len(unscored)} instances were not judged: {unscored[0]}")
     return runs
