@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -100,7 +100,8 @@ class Budget:
             self.used += usage
             self.cost += cost_of(usage, price)
             self.guessed |= replies[0].usage is None
-            self.log.append((self.task, judge, *astuple(usage)))
+            tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+            self.log.append((self.task, judge, *tokens))
         self._end(expected)
 
     def usage(self) -> dict[str, Any]:

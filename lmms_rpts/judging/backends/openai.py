@@ -18,7 +18,7 @@ from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
-from lmms_rpts.judging.parsers import json_object, strip_thinking
+from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
@@ -30,6 +30,7 @@ from lmms_rpts.judging.types import (
     TransientError,
     Usage,
 )
+from lmms_rpts.reasoning.thinking import strip_thinking
 
 # Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
@@ -447,9 +448,9 @@ def read_completion(content: bytes) -> Completion:
         # Some gateways report errors with status 200.
         fault = read_fault(200, {}, json.dumps(choice or known).encode())
         code = re.search(r'"(?:status_)?(?:code|status)": "?([45]\d\d)\b', fault.words)
-        error = replace(fault, status=int(code[1]) if code else 200).error()
-        error.args = (f"{_ODD}, but: {error}",)
-        raise error
+        failure = replace(fault, status=int(code[1]) if code else 200).error()
+        failure.args = (f"{_ODD}, but: {failure}",)
+        raise failure
     message = choice.get("message")
     message = message if isinstance(message, Mapping) else {"content": choice.get("text")}
     finish = str(choice.get("finish_reason") or "").lower()
