@@ -13,8 +13,7 @@ from typer.core import TyperGroup
 
 from lmms_rpts import __version__
 from lmms_rpts.base.settings import CONFIG, set_variables
-from lmms_rpts.base.terminal import plain_log
-from lmms_rpts.commands.common import complain, paragraphs, with_settings
+from lmms_rpts.commands.common import paragraphs, plain_log, with_settings
 
 _PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
 _COMMANDS = {
@@ -88,4 +87,4 @@ def _main(
         if isinstance(stream, io.TextIOWrapper):
             # A name that the terminal can't show must not cause a traceback.
             stream.reconfigure(errors="backslashreplace")
-    plain_log(complain)
+    plain_log()

@@ -14,6 +14,7 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
+from lmms_rpts.filters.session import reset_session
 from tests.support.fork_server import AVAILABLE, ROOT
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
@@ -64,6 +65,7 @@ settings.load_profile("lmms_rpts")
 @pytest.fixture(autouse=True)
 def _no_answers_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     """Keeps tests from reading or writing the cached answers of the current user."""
+    reset_session()
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     for name in ("LMMS_RPTS_CONFIG", "LMMS_RPTS_JUDGE"):  # which commands set for their process
         monkeypatch.setenv(name, os.environ.get(name, ""))

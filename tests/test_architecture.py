@@ -50,6 +50,7 @@ FLOORS = (
     ("host",),
     ("tasks",),
     ("filters",),
+    ("scoring",),
     ("runs",),
     ("judging",),
     ("grading",),

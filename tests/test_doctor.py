@@ -296,9 +296,9 @@ def test_a_local_model_is_loaded_if_wanted(doctor: Doctor, tmp_path: Path) -> No
 
 @table(
     "name, value, fault, remedy",
-    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "use a number from 1"),
+    ("LMMS_RPTS_TIMEOUT", "soon", "LMMS_RPTS_TIMEOUT='soon'", "should be a valid number"),
     ("LMMS_RPTS_TIMEOT", "9", "Unknown setting LMMS_RPTS_TIMEOT", "Did you mean"),
-    ("RANK", "first", "RANK='first'", "use a whole number"),
+    ("RANK", "first", "RANK='first'", "should be a valid integer"),
 )
 def test_a_wrong_setting(doctor: Doctor, name: str, value: str, fault: str, remedy: str) -> None:
     found = lexical(doctor, "--json", **{name: value}).checks

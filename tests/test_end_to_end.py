@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters import metrics
+from lmms_rpts.scoring import metrics
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
@@ -268,11 +268,11 @@ def test_with_images_only_what_rests_on_images_differs(
             assert {name for name in facts if facts[name] != seen[name]} <= follows
             assert seen["settings"] == facts["settings"] | {"evidence": evidence}
             for before, after in zip(facts["steps"], seen["steps"], strict=True):
-                assert not any("images" in question for question in before["questions"])
+                assert not any("images" in question for question in before["verdicts"])
                 images = [number for kind, number in before["premises"] if kind == "image"]
                 if not images:
                     assert before == after
                     continue
-                assert all(each["images"] == images for each in after["questions"])
-                shown = [] if evidence == "image" else before["questions"][0]["evidence"]
-                assert after["questions"][0]["evidence"] == shown
+                assert all(each["images"] == images for each in after["verdicts"])
+                shown = [] if evidence == "image" else before["verdicts"][0]["evidence"]
+                assert after["verdicts"][0]["evidence"] == shown

@@ -65,7 +65,7 @@ def test_hostile_responses(tmp_path: Path) -> None:
     assert len(records) == len(RESPONSES)
     by_name = dict(zip(RESPONSES, (records[k] for k in range(len(RESPONSES))), strict=True))
     for name, record in by_name.items():
-        assert record["outcome"] == "scored", (name, record["reason"])
+        assert record["outcome"] in ("scored", "no_steps"), (name, record["reason"])
         assert 0 <= record["rpts"] <= 1, name
         assert record["answer"]["value"] in ("agree", "disagree", "undetermined"), name
     assert by_name["empty"]["rpts"] == 0

@@ -13,7 +13,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.base.masking import mask
-from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.grading import grade
 from lmms_rpts.grading.formulas import equal, parse
 from lmms_rpts.grading.stance import read_stance
@@ -21,6 +20,7 @@ from lmms_rpts.judging.parsers import parse_score, parse_yes_no
 from lmms_rpts.judging.prompts import neutralise
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.report import markup
+from lmms_rpts.scoring.reading import parse_answer
 from lmms_rpts.tasks.cmmath.data import form_of
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of

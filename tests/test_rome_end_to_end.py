@@ -108,7 +108,7 @@ def test_every_answer_is_graded_beside_its_own_question(judged: Run) -> None:
         said = verdict("grade", language, reference=str(entry["reference"]), **asked)
         right = said in ("Verdict: correct", "判定：正确")
         assert record["score"] == record["grades"]["llm"]["score"] == float(right)
-        assert record["grades"]["llm"]["reply"].endswith(said)
+        assert record["grades"]["llm"]["verdict"]["reply"].endswith(said)
         if "<think>" not in SAID[identity]:
             assert record["consistency"] is None
             continue
@@ -152,7 +152,7 @@ def test_a_report_shows_them(
         assert html_escape(entry["question"]) in html
         assert html_escape(f"that of {identity}") in html
     for record in records(judged).values():
-        assert html_escape(record["grades"]["llm"]["reply"]) in html
+        assert html_escape(record["grades"]["llm"]["verdict"]["reply"]) in html
     # The report reconstructs the judge's prompt exactly.
     asked = Prompts().render(
         "grade", "en", question="How long is the bar?", reference="2 cm", answer=BAR

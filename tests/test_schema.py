@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import ValidationError, create_model
 
-from lmms_rpts.base.schema import Flag, Model, Number, Share, Text, Whole, first_fault, shown
+from lmms_rpts.base.schema import Flag, Line, Model, Number, Share, Text, Whole, first_fault, shown
 
 ENORMOUS = 10**5000
 DEEP: Any = []
@@ -20,33 +20,32 @@ class Inner(Model):
     a: Text
 
 
-TYPES: list[tuple[Any, list[object], list[object]]] = [
-    (Text, ["", "x"], [None, 1, True, [], {}]),
-    (Text | None, ["", "x", None], [1, True, [], {}]),
-    (Flag, [True, False], [None, 0, 1, "true", [], {}]),
-    (Flag | None, [True, False, None], [0, 1, "true", [], {}]),
-    (Whole, [0, 1, 2**63 - 1], [None, -1, 2**63, 0.0, 1.5, True, "1", [], math.nan]),
-    (Share, [0, 1, 0.5, 0.0, 1.0], [None, -0.1, 1.1, True, "0.5", math.nan, math.inf, 10**400]),
-    (Share | None, [0, 1.0, None], [-0.1, 1.1, True, "0.5", math.nan]),
-    (Number, [-7, 0, 1e300], [None, True, "1", math.nan, math.inf, -math.inf, 10**400, ENORMOUS]),
-    (tuple[Text, ...], [[], ["a", "b"], ("a",)], [None, "ab", [1], ["a", None], {}, DEEP]),
-    (Inner, [{"a": "x"}, {"a": "x", "b": 1}], [None, [], "x", 7, DEEP]),
-    (tuple[Inner, ...], [[], [{"a": "x"}]], [None, {}, [{"a": "x"}, 1], [[]], DEEP]),
-    (Literal["x", "y"], ["x"], ["z", None, 1, ["x"], {}, ENORMOUS, "\ud800"]),
-]
-NAMES = ["text", "text?", "flag", "flag?", "whole", "share", "share?", "number", "texts", "object"]
-NAMES += ["objects", "choice"]
+TYPES: dict[str, tuple[Any, list[object], list[object]]] = {
+    "text": (Text, ["", "x", "\ud800"], [None, 1, True, [], {}]),
+    "line": (Line, ["x"], [None, "", " \n", 1]),
+    "text?": (Text | None, ["", "x", None], [1, True, [], {}]),
+    "flag": (Flag, [True, False], [None, 0, 1, "true", [], {}]),
+    "whole": (Whole, [0, 1, 2**63 - 1], [None, -1, 2**63, 0.0, 1.5, True, "1", [], math.nan]),
+    "share": (Share, [0, 1, 0.5, -0.0], [None, -0.1, 1.1, True, "0.5", math.nan, 10**400]),
+    "number": (Number, [-7, 0, 1e300], [None, True, "1", math.nan, -math.inf, 10**400, ENORMOUS]),
+    "texts": (tuple[Text, ...], [[], ["a", "b"]], [None, "ab", [1], ["a", None], {}, DEEP]),
+    "object": (Inner, [{"a": "x"}, {"a": "x", "b": 1}], [None, [], "x", 7, DEEP]),
+    "objects": (tuple[Inner, ...], [[], [{"a": "x"}]], [None, {}, [{"a": "x"}, 1], [[]], DEEP]),
+    "choice": (Literal["x", "y"], ["x"], ["z", None, 1, ["x"], {}, ENORMOUS, "\ud800"]),
+}
 
 
-@pytest.mark.parametrize(("kind", "good", "bad"), TYPES, ids=NAMES)
-def test_each_type_takes_its_own_values(kind: Any, good: list[object], bad: list[object]) -> None:
+@pytest.mark.parametrize("name", TYPES)
+def test_each_type_takes_its_own_values(name: str) -> None:
+    kind, good, bad = TYPES[name]
     step = create_model("Step", __base__=Model, a=(kind, ...))
     record = create_model("Record", __base__=Model, steps=(tuple[step, ...], ...))  # type: ignore[valid-type]
     for value in good:
-        hash(record.model_validate({"steps": [{"a": value}]}))
-    for value in [*bad, None]:
-        if value is None and None in good:
-            continue
+        found = record.model_validate({"steps": [{"a": value}]})
+        hash(found)
+        found.model_dump_json().encode()
+        assert "-0.0" not in repr(found)
+    for value in bad:
         with pytest.raises(ValidationError) as caught:
             record.model_validate({"steps": [{"a": value}]})
         message = first_fault(caught.value)
@@ -57,18 +56,6 @@ def test_each_type_takes_its_own_values(kind: Any, good: list[object], bad: list
     with pytest.raises(ValidationError) as caught:
         record.model_validate({"steps": [{}]})
     assert first_fault(caught.value) == "steps[0].a is missing"
-
-
-def test_a_choice_names_what_there_is() -> None:
-    model = create_model("Record", __base__=Model, a=(Literal["x", "y"], ...))
-    with pytest.raises(ValidationError) as caught:
-        model.model_validate({"a": "z"})
-    assert first_fault(caught.value) == "a should be one of x, y, not 'z'"
-
-
-def test_there_is_no_negative_zero() -> None:
-    model = create_model("Record", __base__=Model, a=(Share, ...))
-    assert math.copysign(1.0, model.model_validate({"a": -0.0}).a) == 1.0  # type: ignore[attr-defined]
 
 
 def test_values_are_shown_short_even_if_python_does_not_print_them() -> None:

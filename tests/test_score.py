@@ -9,6 +9,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -54,6 +55,11 @@ def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     monkeypatch.chdir(tmp_path)
     return tmp_path
+
+
+def new(folder: Path) -> Path:
+    """A folder that no other row of a table uses."""
+    return Path(tempfile.mkdtemp(dir=folder))
 
 
 def invoke(*arguments: object, env: Mapping[str, str] | None = None) -> Result:
@@ -140,8 +146,9 @@ def test_which_documents_are_scored(
     data: Path, options: tuple[object, ...], numbers: tuple[int, ...]
 ) -> None:
     responses = write(data / "r.jsonl", *(said("rpts_eval_en", at) for at in (2, 0, 1)))
-    done = invoke(responses, "--judge", "lexical", "-o", data / "out", *options)
-    run = Run(done.output, done.exit_code, data / "out")
+    out = new(data)
+    done = invoke(responses, "--judge", "lexical", "-o", out, *options)
+    run = Run(done.output, done.exit_code, out)
     assert tuple(run.samples("rpts_eval_en")) == numbers
 
 
@@ -169,7 +176,7 @@ def test_a_failed_request_of_the_model_is_left_out(
 ) -> None:
     steps = "Conclusion 0: from Image 0, the clock shows nine.\nFinal answer: agree"
     rows = [said("rpts_eval_en", 0, steps), said("rpts_eval_en", 1, response)]
-    run = scored(data / "out", write(data / "r.jsonl", *rows), "--judge", "lexical")
+    run = scored(new(data), write(data / "r.jsonl", *rows), "--judge", "lexical")
     first, second = run.samples("rpts_eval_en").values()
     assert (second["accuracy"] is None) == failed
     assert (run.records("rpts_eval_en")[1]["outcome"] == "unscored") == failed
@@ -191,7 +198,7 @@ def test_a_group_with_a_judge_behind_a_server(data: Path) -> None:
         calls = server.calls
         again = scored(data / "again", responses, "--judge", "openai:m", env=env)
     assert calls == server.calls > 0
-    assert once.results == pytest.approx(again.results, nan_ok=True)
+    assert str(once.results) == str(again.results)
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         assert once.records(task) == again.records(task)
     parts = [once.results[f"rpts_eval_{each}"]["rpts,none"] for each in ("en", "zh")]
@@ -219,7 +226,7 @@ def test_released_rounds_are_runs_of_their_model(data: Path, monkeypatch: Any) -
     done = scored(data / "out", release, "--task", "rome_academic")
     assert "lab/m, round 2" in done.output
     (model,) = summarize(read_runs([data / "out"])).models
-    assert (model.model, model.rounds, model.tokens.value) == ("lab/m", 2, 200)
+    assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
     assert model.metrics["accuracy"].value == (1 + 0.5) / 2
 
 
@@ -244,6 +251,7 @@ def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
     with JudgeServer(answer) as server:
         words = [responses, "--judge", "openai:m", "-o", data / "out"]
         env = judge_at(server) | {"LMMS_RPTS_CONCURRENCY": "1"}
+        env["LMMS_RPTS_CACHE"] = str(data / "cache")
         done = invoke(*words, env=env)
         outcomes = [each.outcome for each in read_run(data / "out").responses]
         calls = itertools.count(-1000)
@@ -276,7 +284,7 @@ def test_status_1_where_nothing_was_judged(data: Path, reply: ServerReply) -> No
 
 
 def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]:
-    env = clean_environment() | judge_at(server) | {"RPTS_PATH": str(data / "data"), **more}
+    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"], **more}
     return subprocess.Popen(
         [COMMAND, "score", str(data / "free.jsonl"), "--judge", "openai:m"],
         env=env | {"LMMS_RPTS_CACHE": str(data / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
@@ -294,6 +302,7 @@ def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]
 def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
     data: Path, number: signal.Signals, status: int
 ) -> None:
+    data = new(data)
     write(data / "free.jsonl", *FREE)
     asked = Counter[str]()
 

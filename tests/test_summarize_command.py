@@ -16,8 +16,9 @@ from hypothesis import strategies as st
 from PIL import Image
 from typer.testing import CliRunner, Result
 
-from lmms_rpts.base.escaping import escape_latex, escape_markdown, shorten
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.cli import app
+from lmms_rpts.commands.blocks import escape_latex, escape_markdown
 from tests.analysis.test_sweeping import judged
 from tests.support.pictures import parts_of_svg, texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run

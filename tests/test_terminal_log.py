@@ -24,11 +24,10 @@ MESSAGES = (
 )
 LOGS = """
 from loguru import logger
-from lmms_rpts.commands.common import complain
-from lmms_rpts.base.terminal import plain_log
+from lmms_rpts.commands.common import plain_log
 
-plain_log(complain)
-plain_log(complain)
+plain_log()
+plain_log()
 {first}
 for name, level, text, shown in {messages}:
     logger.patch(lambda record: record.update(name=name)).log(level, "{{}}", text)

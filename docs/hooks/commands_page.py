@@ -69,7 +69,10 @@ def _settings(table: type[Table]) -> Iterator[str]:
         default = None if field.default_factory else field.default
         default = str(default).lower() if isinstance(default, bool) else default
         variables = ", ".join(f"`{each}`" for each in table.variables(name))
-        allowed = table.allowed(name).removeprefix("one of ")
-        allowed = "" if allowed in ("text", "true or false") else allowed
+        schema = table.model_json_schema(by_alias=False)["properties"][name]
+        schema |= schema.get("anyOf", [{}])[0]
+        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
+        bounds = f"from {low} to {high}" if high else f"at least {low}" if low else ""
+        allowed = ", ".join(schema.get("enum", [])) or bounds.replace(".0", "")
         shown = "" if default is None else f"`{default}`"
         yield f"| `{name}` | {variables} | {shown} | {field.description} | {allowed} |"

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
-    from lmms_rpts.analysis.score import score as score
+    from lmms_rpts.analysis.scoring import score as score
     from lmms_rpts.analysis.sweeping import sweep as sweep
     from lmms_rpts.runs.run import RunOf as RunOf
     from lmms_rpts.runs.samples import RunError as RunError
@@ -36,7 +36,7 @@ _MODULES = {
     "analysis.estimate": "estimate_need",
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
-    "analysis.score": "score",
+    "analysis.scoring": "score",
     "analysis.sweeping": "sweep",
     "runs.run": "RunOf",
     "runs.samples": "RunError",

@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import GUARD, escape_formula, storable
-from lmms_rpts.base.files import draft_of
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.scoring.metrics import METRICS
@@ -27,11 +27,14 @@ from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of, sort_runs
 from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
 
 if TYPE_CHECKING:
     import pandas as pd
 
+# Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
+_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
+_GUARD = "'"
 _MOST = 2**63 - 1
 """Largest integer in a column; a step may be used more often."""
 
@@ -207,7 +210,7 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
     clean: pd.DataFrame = frame.copy()
     for name in [name for name in frame if frame[name].dtype in (object, "string")]:
         lines = frame[name].map(lambda cell: " | ".join(cell) if isinstance(cell, list) else cell)
-        texts = lines.map(lambda cell: escape_formula(cell) if isinstance(cell, str) else cell)
+        texts = lines.map(lambda cell: _escape_formula(cell) if isinstance(cell, str) else cell)
         clean[name] = texts.astype(frame[name].dtype)  # also if no cell contains text
     return clean
 
@@ -267,7 +270,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosis
     return {
         **response_cells(run, response),
-        "ability": [storable(each) for each in instance.abilities],
+        "ability": [storable(each) for each in abilities_of(instance)],
         "gold_answer": instance.answer,
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
@@ -427,7 +430,7 @@ def _types(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _unguard(text: str) -> str:
-    return text[1:] if text[:1] == GUARD and text == escape_formula(text[1:]) else text
+    return text[1:] if text[:1] == _GUARD and text == _escape_formula(text[1:]) else text
 
 
 _WRITERS: dict[str, Callable[[pd.DataFrame, Path], None]] = {
@@ -440,3 +443,9 @@ _READERS: dict[str, Callable[[Path], pd.DataFrame]] = {
     ".jsonl": _read_jsonl,
     ".csv": _read_csv,
 }
+
+
+def _escape_formula(text: str) -> str:
+    """A CSV cell that no spreadsheet runs as a formula: a risky one gets an apostrophe in front."""
+    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
+    return _GUARD + text if text.lstrip(_GUARD)[:1] in _FORMULA else text

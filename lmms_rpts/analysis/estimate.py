@@ -169,7 +169,8 @@ class _Counter:
         self, prompts: Prompts, evidence: Evidence | None, longest: bool, source: Source
     ) -> None:
         self.prompts, self.evidence, self.longest, self.source = prompts, evidence, longest, source
-        self._need, self._doc = Need(), dict[str, Any]()
+        self._need = Need()
+        self._doc: Doc = {}
         self._inferences, self._doubted = 0, False
 
     async def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 
 from loguru import logger
 
-from lmms_rpts.base.escaping import interval, shorten
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.judging import NO_JUDGE
 from lmms_rpts.runs.run import AnyRun
@@ -22,6 +22,7 @@ from lmms_rpts.runs.validity import (
     validity_in,
 )
 from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.stats.figures import interval
 
 _LONGEST = 80
 _SHOWN = {"auc": "AUC", "sensitivity": "sensitivity", "specificity": "specificity"}

@@ -1,56 +1,17 @@
-"""Texts for terminals, plots, Markdown and LaTeX: untrusted ones are escaped."""
+"""Names and labels in messages; what is untrusted loses its control characters."""
 
 from __future__ import annotations
 
-import re
 import unicodedata
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from difflib import get_close_matches
-from itertools import islice
-from typing import Any
 
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        # At the start of a row, LaTeX reads these two as arguments of the previous row.
-        "[": "{[}",
-        "*": "{*}",
-        **{each: f"\\{each}" for each in "&%$#_{}"},
-    }
-)
-_MARKDOWN = str.maketrans(
-    {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"}}
-)
-
-# Control characters besides tab and line ends, and controls of the writing direction: an answer
-# "\u202e53" is shown as "35".
-HIDDEN = re.compile(
-    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
-)
-
-# Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
-_FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
-GUARD = "'"
 _LISTED = 5
-
-# Text for a missing number.
-NONE = "–"
 
 
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which models emit but files and servers reject."""
     return text.encode("utf-8", "replace").decode("utf-8")
-
-
-def escape_formula(text: str) -> str:
-    """A CSV cell that no spreadsheet runs as a formula: a risky one gets an apostrophe in front."""
-    text = text.replace("\0", "\N{REPLACEMENT CHARACTER}")
-    return GUARD + text if text.lstrip(GUARD)[:1] in _FORMULA else text
 
 
 def printable(label: str) -> str:
@@ -68,45 +29,6 @@ def count(number: int, noun: str) -> str:
     return f"{number} {noun}" + "s" * (number != 1)
 
 
-def figure(value: float | None, form: str = ".3f") -> str:
-    """A number as text, without a negative zero; a dash if it is missing."""
-    if value is None:
-        return NONE
-    text = format(value, form)
-    return text if text.strip("+-0.%") else format(0.0, form)
-
-
-def cost(value: float | None) -> str:
-    """A cost in the currency of the prices; small ones have two significant digits."""
-    if value is None:
-        return NONE
-    return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
-
-
-def interval(found: Any, form: str, ends: str = "") -> str:
-    """A figure with its interval, as text; a dash if it is missing.
-
-    Args:
-        found: has ``value``, ``low`` and ``high``, each of which may be None; or None.
-        ends: format of the interval; empty: that of the value.
-    """
-    if found is None or found.value is None or found.low is None or found.high is None:
-        return figure(found and found.value, form)
-    low, high = (figure(end, ends or form) for end in (found.low, found.high))
-    return f"{figure(found.value, form)} [{low}, {high}]"
-
-
-def marked(text: str) -> str:
-    """A text with visible marks for control characters and controls of the writing direction."""
-    return HIDDEN.sub(_mark, text)
-
-
-def _mark(found: re.Match[str]) -> str:
-    """A symbol (``␛``) or a code in brackets (``[U+202E]``)."""
-    code = ord(found[0])
-    return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"
-
-
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label, at most ``width`` terminal columns wide."""
     label = printable(label)[: width + 1]  # each takes at least one column
@@ -117,52 +39,19 @@ def shorten(label: str, width: int = 40) -> str:
     return f"{label}…"
 
 
-def listed(names: Iterable[str], separator: str = ", ", total: int | None = None) -> str:
-    """The first names and the number of further ones: ``a, b and 3 more``.
-
-    With ``total``, their number, only the first names are read.
-    """
-    if total is None:
-        names = [*names]
-        total = len(names)
-    first = [*islice(names, _LISTED)]
-    more = total - len(first)
-    return separator.join(first) + (f" and {more} more" if more > 0 else "")
+def listed(names: Iterable[str], separator: str = ", ") -> str:
+    """The first names and the number of further ones: ``a, b and 3 more``."""
+    names = [*names]
+    more = len(names) - _LISTED
+    return separator.join(names[:_LISTED]) + (f" and {more} more" if more > 0 else "")
 
 
-def did_you_mean(name: str, known: Iterable[str], ending: str = "") -> str:
-    """A sentence with the nearest known name, after a space; empty if none is near.
-
-    ``ending`` is appended to that name.
-    """
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A sentence with the nearest known name, after a space; empty if none is near."""
     near = get_close_matches(name, [*known], n=1)
-    return f" Did you mean {near[0]}{ending}?" if near else ""
-
-
-def cut_middle(label: str, length: int) -> str:
-    """A label cut in the middle to ``length`` characters, since its end names the checkpoint."""
-    if len(label) <= length:
-        return label
-    head = (length - 1) // 2
-    return f"{label[:head]}…{label[head + 1 - length :]}"
+    return f" Did you mean {near[0]}?" if near else ""
 
 
 def columns(label: str) -> int:
     """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
-
-
-def escape_latex(label: str) -> str:
-    """A label escaped for LaTeX."""
-    return printable(label).translate(_LATEX)
-
-
-def escape_markdown(label: str) -> str:
-    """A label escaped for Markdown, inside and outside tables."""
-    return printable(label).translate(_MARKDOWN)
-
-
-def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
-    """The lines of a Markdown table, names left-aligned; cells must be escaped already."""
-    rule = ["---", *["---:"] * (len(heads) - 1)]
-    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

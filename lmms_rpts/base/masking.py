@@ -47,21 +47,16 @@ _IMAGE = re.compile(r"(?:data:[\w.+/-]{1,60};base64,)?[A-Za-z0-9+/\\]{100,}={0,2
 
 
 def mask(text: str, secrets: str = "") -> str:
-    """``text`` without secrets and without images in base64.
+    """``text`` without secrets, and with ``[image]`` for 100 and more characters of base64.
 
     Masked are the keys in ``secrets`` and all runs of 8 of their characters, in upper or lower
     case; values that are assigned to names such as ``api_key``; users and passwords in URLs; keys
     of well-known forms.
     """
-    text = mask_key(mask_images(text), secrets)
+    text = mask_key(_IMAGE.sub("[image]", text), secrets)
     for pattern, instead in _OTHERS:
         text = pattern.sub(instead, text)
     return _ASSIGNED.sub(_assigned, text)
-
-
-def mask_images(text: str) -> str:
-    """``text`` with runs of 100 and more base64 characters replaced by ``[image]``."""
-    return _IMAGE.sub("[image]", text)
 
 
 def mask_key(text: str, secrets: str) -> str:

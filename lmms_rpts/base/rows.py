@@ -26,22 +26,21 @@ if TYPE_CHECKING:
 
 M = TypeVar("M", bound=BaseModel)
 
-# The suffixes of the files that can be read; a file with another one is read as JSON.
+# A file with another suffix is read as JSON.
 SUFFIXES = (".json", ".jsonl", ".csv", ".tsv", ".xlsx", ".parquet")
 
-# The fault of an incomplete last line of JSON lines, with the remedy.
 CUT_SHORT = (
     "is truncated: the file was cut while it was written or copied. Copy it again, or delete this "
     "last line to continue without it"
 )
-
-# How cells of CSV are written, for messages.
 QUOTING = "put a cell that contains the column separator in double quotes, and close each quote"
 
 # Bytes of a cell, or of a part of a spreadsheet; larger ones fill the memory.
 LARGEST = 2**30
 # Characters of a text that is read as a Python literal, which takes about 1.5 s for a million.
 _LONGEST_LITERAL = 4_000_000
+# Arguments of pandas: cells are texts, those of the header too.
+_TEXTS: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False}
 
 
 class ReadError(UserError):
@@ -61,7 +60,7 @@ class Row:
         fault: why the row cannot be read; else empty.
         cells: for a row of CSV, TSV or XLSX, the names of the columns: all values are texts, and
             blank ones are left out of ``fields``.
-        offset: for a row of JSON lines, the byte where it begins, for `read_line_at`.
+        offset: for a row of JSON lines in UTF-8, the byte where it begins, for `read_line_at`.
     """
 
     file: Path
@@ -97,38 +96,31 @@ def read_rows(path: Path) -> Iterator[Row]:
     """The rows of a file, in order and lazily; those that cannot be read have a ``fault``.
 
     JSON is a list of objects, an object of lists of them or of objects by keys, or one object. Text
-    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark.
-
-    Raises:
-        ReadError: if nothing, or nothing further, can be read.
+    is UTF-8 (with or without byte order mark) or UTF-16 with byte order mark. A ReadError is raised
+    if nothing, or nothing further, can be read.
     """
     readers = {".csv": _csv, ".tsv": _csv, ".xlsx": _xlsx, ".parquet": _parquet}
     try:
         yield from readers.get(path.suffix.lower(), _json)(path)
+    except ReadError:
+        raise
     except OSError as error:
         raise ReadError(f"Cannot read {path}: {error.strerror or error}") from None
     except UnicodeDecodeError as error:
-        if "16" in error.encoding:
-            raise ReadError(f"{path} is not valid UTF-16: save it as UTF-8") from None
-        with path.open("rb") as file:
-            texts = (line.decode(errors="ignore").encode() == line for line in file)
-            number = next(at for at, is_text in enumerate(texts, 1) if not is_text)
-        raise ReadError(f"{path}, line {number} is not UTF-8: save the file as UTF-8") from None
+        raise ReadError(f"{path} is not {error.encoding.upper()}: save it as UTF-8") from None
+    except (ValueError, zipfile.BadZipFile) as error:  # of JSON, pandas, pyarrow
+        raise ReadError(f"{path}: {str(error).strip()}") from None
 
 
 def read_line_at(path: Path, offset: int) -> Row:
     """The row of JSON lines with this ``offset``."""
-    with _utf8(path) as file:
+    with path.open("rb") as file:
         file.seek(offset)
         return _line(path, f"byte {offset}", 0, file.readline(), offset)
 
 
 def read_objects(path: Path) -> Iterator[Row]:
-    """The rows of a file, none of which may have a fault.
-
-    Raises:
-        ReadError: at the first row that cannot be read.
-    """
+    """The rows of a file; a ReadError at the first one with a fault."""
     for row in read_rows(path):
         if row.fault:
             raise row.error(row.fault)
@@ -152,12 +144,7 @@ def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
 
 
 def parse_json(text: str) -> Any:
-    """The value of a JSON text.
-
-    Raises:
-        ValueError: with the reason, also for an object that has a field twice and for values that
-            are nested too deeply.
-    """
+    """The value of a JSON text; a ValueError also for a field that occurs twice in an object."""
     try:
         return json.loads(text, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
@@ -177,11 +164,7 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def literal(text: str) -> Any:
-    """The value that a text is in JSON or in Python, as in cells of tables; the text is untrusted.
-
-    Raises:
-        ValueError: if it is none, or longer than ``_LONGEST_LITERAL``.
-    """
+    """The value of an untrusted text in JSON or Python, as in cells; a ValueError if it is none."""
     if len(text) > _LONGEST_LITERAL:
         raise ValueError("is too long")
     try:
@@ -215,7 +198,7 @@ def _utf8(path: Path) -> BinaryIO:
 def _json(path: Path) -> Iterator[Row]:
     """JSON lines, or a whole file; lines begin with an object that is not the only one."""
     with _utf8(path) as file:
-        texts = (line.removeprefix(BOM_UTF8).strip() for line in file if line.strip())
+        texts = filter(None, (line.removeprefix(BOM_UTF8).strip() for line in file))
         first = next(texts, b"")
         is_lines = path.suffix.lower() == ".jsonl" and not first.startswith(b"[")
         with suppress(ValueError, RecursionError):
@@ -226,20 +209,17 @@ def _json(path: Path) -> Iterator[Row]:
             # As bytes: text would also be split at U+2028, which lmms-eval writes in its JSON.
             for at, line in enumerate(file, 1):
                 if line.removeprefix(BOM_UTF8).strip():
-                    yield _line(path, f"line {at}", number, line, offset)
+                    place = None if isinstance(file, io.BytesIO) else offset
+                    yield _line(path, f"line {at}", number, line, place)
                     number += 1
                 offset += len(line)
             return
         content = file.read().removeprefix(BOM_UTF8).decode()
-    try:
-        objects = _listed(parse_json(content))
-    except ValueError as error:
-        raise ReadError(f"{path} {error}") from None
-    for number, (key, value) in enumerate(objects):
+    for number, (key, value) in enumerate(_listed(parse_json(content))):
         yield _row(path, f"row {number + 1}", number, value, key)
 
 
-def _line(path: Path, place: str, number: int, line: bytes, offset: int) -> Row:
+def _line(path: Path, place: str, number: int, line: bytes, offset: int | None) -> Row:
     """A row of JSON lines."""
     text = line.removeprefix(BOM_UTF8).strip()
     try:
@@ -278,16 +258,13 @@ def _listed(value: Any) -> Iterable[tuple[str, Any]]:
 def _csv(path: Path) -> Iterator[Row]:
     import pandas as pd
 
+    _check_cells(path)
     with io.TextIOWrapper(_utf8(path), "utf-8-sig", newline="") as file:
-        _check_cells(path)
         separator = max(",;\t", key=file.readline().count)
         file.seek(0)
-        options: dict[str, Any] = {"header": None, "dtype": str, "keep_default_na": False}
+        options: dict[str, Any] = {"sep": separator, "skip_blank_lines": False, "chunksize": 1000}
         try:
-            with pd.read_csv(
-                file, sep=separator, skip_blank_lines=False, chunksize=1000, **options
-            ) as frames:
-                yield from _table(path, frames)
+            yield from _table(path, pd.read_csv(file, **options, **_TEXTS))
         except pd.errors.EmptyDataError:
             return
         except pd.errors.ParserError as error:
@@ -310,15 +287,13 @@ def _xlsx(path: Path) -> Iterator[Row]:
     """The rows of the first sheet."""
     import pandas as pd
 
+    with zipfile.ZipFile(path) as file:
+        large = [part.filename for part in file.infolist() if part.file_size > LARGEST]
+    if large:
+        raise ReadError(f"{path}: {visible(large[0])} in it would need more than 1 GB")
     try:
-        with zipfile.ZipFile(path) as file:
-            large = [part.filename for part in file.infolist() if part.file_size > LARGEST]
-        if large:
-            raise ReadError(f"{path}: {visible(large[0])} in it would need more than 1 GB")
-        frame = pd.read_excel(path, header=None, dtype=str, keep_default_na=False)
-    except (OSError, ReadError):
-        raise
-    except Exception as error:  # of zipfile, XML, or openpyxl
+        frame = pd.read_excel(path, **_TEXTS)
+    except (KeyError, SyntaxError) as error:  # of a zip with other parts; of damaged XML
         raise ReadError(f"{path} is not a readable Excel file: {error}") from None
     yield from _table(path, [frame])
 
@@ -344,19 +319,16 @@ def _table(path: Path, frames: Iterable[DataFrame]) -> Iterator[Row]:
 
 
 def _parquet(path: Path) -> Iterator[Row]:
-    from pyarrow import ArrowException, parquet
+    from pyarrow import parquet
 
-    try:
-        with parquet.ParquetFile(path) as file:
-            groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
-            for column in (group.column(at) for group in groups for at in range(group.num_columns)):
-                if column.total_uncompressed_size > LARGEST * max(column.num_values, 1):
-                    name = visible(column.path_in_schema)
-                    raise ReadError(f"{path}: a cell of {name} would need more than 1 GB")
-            rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
-            for number, row in enumerate(rows):
-                # Missing values of some writers are not a number.
-                fields = {name: v for name, v in row.items() if v is not None and v == v}
-                yield Row(path, f"row {number + 1}", number, fields)
-    except ArrowException as error:
-        raise ReadError(f"{path} is not a readable Parquet file: {error}") from None
+    with parquet.ParquetFile(path) as file:
+        groups = map(file.metadata.row_group, range(file.metadata.num_row_groups))
+        for column in (group.column(at) for group in groups for at in range(group.num_columns)):
+            if column.total_uncompressed_size > LARGEST * max(column.num_values, 1):
+                name = visible(column.path_in_schema)
+                raise ReadError(f"{path}: a cell of {name} would need more than 1 GB")
+        rows = (row for part in file.iter_batches(batch_size=256) for row in part.to_pylist())
+        for number, row in enumerate(rows):
+            # Missing values of some writers are not a number.
+            fields = {name: v for name, v in row.items() if v is not None and v == v}
+            yield Row(path, f"row {number + 1}", number, fields)

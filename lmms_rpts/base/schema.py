@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from typing import TYPE_CHECKING, Annotated, TypeVar
 
 from pydantic import (
+    AfterValidator,
+    AllowInfNan,
     BaseModel,
+    BeforeValidator,
     ConfigDict,
     FailFast,
-    PlainValidator,
+    Strict,
     ValidationError,
-    WithJsonSchema,
 )
 
 from lmms_rpts.base.escaping import storable
@@ -20,11 +21,10 @@ if TYPE_CHECKING:
     from pydantic_core import ErrorDetails
 
 _SHOWN = 60
-_LARGEST = 2**63
 # What pydantic's kinds of errors ask for, where its own words are not plain.
 _WANTED = {
     "tuple_type": "a list",
-    "string_unicode": "a text without lone surrogates",
+    "bool_type": "true or false",
     "string_type": "a string",
     "model_type": "an object",
     "model_attributes_type": "an object",
@@ -38,10 +38,6 @@ _WANTED = {
 
 class FieldError(ValueError):
     """A field is missing or has a wrong value; the message names the field."""
-
-
-class ForeignError(FieldError):
-    """The object is of a different kind, such as another file format; the message says so."""
 
 
 class Model(BaseModel):
@@ -91,47 +87,22 @@ def _fault(fault: ErrorDetails) -> str:
     return f"{place or 'the record'} {wrong(wanted, value)}"
 
 
-def _text(value: object) -> str:
-    if not isinstance(value, str):
-        raise wrong("a string", value)
-    return storable(value)
-
-
-def _line(value: object) -> str:
+def _filled(value: object) -> object:
     if not isinstance(value, str) or not value.strip():
         raise wrong("a non-empty string", value)
-    return storable(value)
-
-
-def _flag(value: object) -> bool:
-    if not isinstance(value, bool):
-        raise wrong("true or false", value)
     return value
 
 
-def _whole(value: object) -> int:
-    if type(value) is not int or not 0 <= value < _LARGEST:
+def _natural(value: int) -> int:
+    if not 0 <= value < 2**63:
         raise wrong("a whole number", value)
     return value
 
 
-def _number(value: object) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        raise wrong("a number", value)
-    try:
-        number = float(value)
-    except OverflowError:
-        number = math.inf
-    if not math.isfinite(number):
-        raise wrong("a finite number", value)
-    return number + 0.0  # no negative zero
-
-
-def _share(value: object) -> float:
-    number = _number(value)
-    if not 0.0 <= number <= 1.0:
+def _share(value: float) -> float:
+    if not 0.0 <= value <= 1.0:
         raise wrong("a number from 0 to 1", value)
-    return number
+    return value
 
 
 T = TypeVar("T")
@@ -139,22 +110,21 @@ T = TypeVar("T")
 Several = Annotated[tuple[T, ...], FailFast()]
 """A list; validation stops at the first error, since a hostile file may have millions."""
 
-Text = Annotated[str, PlainValidator(_text), WithJsonSchema({"type": "string"})]
+Text = Annotated[str, Strict(), AfterValidator(storable)]
 """A string; lone surrogates are replaced, because UTF-8 files can't contain them."""
 
-Line = Annotated[str, PlainValidator(_line), WithJsonSchema({"type": "string"})]
+Line = Annotated[Text, BeforeValidator(_filled)]
 """A text that is not blank."""
 
-Flag = Annotated[bool, PlainValidator(_flag), WithJsonSchema({"type": "boolean"})]
+Flag = Annotated[bool, Strict()]
 """True or false."""
 
-Whole = Annotated[int, PlainValidator(_whole), WithJsonSchema({"type": "integer", "minimum": 0})]
+Whole = Annotated[int, Strict(), AfterValidator(_natural)]
 """An integer from 0 to 2**63 - 1, so that it fits into a table."""
 
-Number = Annotated[float, PlainValidator(_number), WithJsonSchema({"type": "number"})]
+# Adding 0.0 makes a negative zero positive.
+Number = Annotated[float, Strict(), AllowInfNan(False), AfterValidator(lambda value: value + 0.0)]
 """A finite number."""
 
-Share = Annotated[
-    float, PlainValidator(_share), WithJsonSchema({"type": "number", "minimum": 0, "maximum": 1})
-]
+Share = Annotated[Number, AfterValidator(_share)]
 """A number from 0 to 1."""

@@ -6,20 +6,18 @@ the one that LMMS_RPTS_CONFIG names. `Settings` is its top level; benchmarks add
 
 from __future__ import annotations
 
-import json
 import os
 import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass
 from difflib import get_close_matches
 from pathlib import Path
-from typing import Annotated, Any, ClassVar, Literal, TypeVar
+from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, ValidationError
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Json, ValidationError
 from pydantic import ValidationInfo as Info
 from pydantic import field_validator as check
-from pydantic_settings import BaseSettings, EnvSettingsSource, InitSettingsSource
+from pydantic_settings import BaseSettings, InitSettingsSource
 from pydantic_settings import SettingsConfigDict as Config
 from pydantic_settings import TomlConfigSettingsSource as TomlSource
 from typing_extensions import Self
@@ -37,51 +35,53 @@ Source = Literal["answer", "thinking"]
 OFF = "off"
 FILE = "rpts.toml"
 CONFIG = "LMMS_RPTS_CONFIG"
+_ENDPOINT = "/chat/completions"  # lmms-eval's OPENAI_API_URL is not a base URL
 _FOR_TESTS = "LMMS_RPTS_REFERENCE"
 _KEY, _URLS = "OPENAI_API_KEY", ("OPENAI_API_URL", "OPENAI_BASE_URL")
 # api_key, openai_key, base_url in rpts.toml: the message says where they belong
 _OF_SERVERS = re.compile("openai|key|secret|password|url|api_base|endpoint", re.IGNORECASE)
+
+_SECRET = re.compile("(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 
 
 class SettingError(UserError):
     """A setting has an invalid value; the message contains it and what is allowed."""
 
 
-@dataclass(frozen=True, slots=True)
-class Price:
+class Price(NamedTuple):
     """The price of a million tokens, in any currency."""
 
     input: float
     output: float
 
 
-def setting(default: Any, help: str, variable: str = "", **more: Any) -> Any:
+def setting(
+    default: Any, help: str, *variables: str, allowed: str | None = None, **more: Any
+) -> Any:
     """A field of a `Table`.
 
     Args:
         default: its default, or a function that returns it.
         help: its meaning, for the page of all settings.
-        variable: its variable, if that is not the prefix of the table and its own name.
+        variables: its variables, if not the prefix of the table and its own name.
+        allowed: what it may be, for messages; None: what pydantic says.
         more: bounds such as ``ge``, and other arguments of ``pydantic.Field``.
     """
-    how = {"default_factory" if callable(default) else "default": default}
-    alias = AliasChoices(variable) if variable else None
-    return Field(**how, description=help, validation_alias=alias, **more)
+    more["default_factory" if callable(default) else "default"] = default
+    alias = AliasChoices(*variables) if variables else None
+    return Field(description=help, title=allowed, validation_alias=alias, **more)
 
 
 def _environment(default: Any, *variables: str, **more: Any) -> Any:
     """A field that is no setting: only variables set it, and it is not recorded."""
-    return Field(default, validation_alias=AliasChoices(*variables), exclude=True, **more)
+    return setting(default, "", *variables, exclude=True, **more)
 
 
 class Table(BaseSettings):
-    """A group of settings, each made by `setting`; ``TABLE`` is the name of its benchmark.
-
-    Variables have a prefix, LMMS_RPTS_ or that of the benchmark, such as ROME_; in the file, each
-    benchmark has a table.
-    """
+    """A group of settings, each made by `setting`; ``TABLE`` names the table of a benchmark."""
 
     model_config = Config(
+        env_prefix="LMMS_RPTS_",
         frozen=True,
         extra="forbid",
         allow_inf_nan=False,
@@ -94,11 +94,8 @@ class Table(BaseSettings):
     def load(cls, **options: object) -> Self:
         """Read the settings, anew at each call.
 
-        Args:
-            options: settings that come first, as those of a command; None or "": not set.
-
-        Raises:
-            SettingError: with the setting, where it was set, its value and what is allowed.
+        ``options`` come first, as those of a command; None or "": not set. A SettingError names the
+        setting, where it was set, its value, and what is allowed.
         """
         options = {name: value for name, value in options.items() if value not in (None, "")}
         _check_names(options, cls.settings())
@@ -113,14 +110,14 @@ class Table(BaseSettings):
         if cls.model_fields[name].repr:
             value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
             origin = f"{name}={value} in {file}" if origin == file else f"{origin}={value}"
-        reason = fault.get("ctx", {}).get("error") or f"use {cls.allowed(name)}"
-        raise SettingError(f"{origin}: {reason}")
+        reason = fault["msg"].removeprefix("Value error, ").removeprefix("Input ")
+        raise SettingError(f"{origin}: {cls.model_fields[name].title or reason}")
 
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
         """The sources of the values, the first one first."""
-        variables = EnvSettingsSource(cls, env_prefix=cls.prefix())
         texts = {name.lower(): _variable(name) for name in cls.variables(*cls.model_fields)}
+        variables = sources["env_settings"]
         variables.env_vars = {name: text for name, text in texts.items() if text}
         return sources["init_settings"], variables, InitSettingsSource(cls, _content(cls))
 
@@ -128,11 +125,6 @@ class Table(BaseSettings):
     def origin(cls, name: str) -> str:
         """The variable that sets a field, else the file."""
         return next(filter(_variable, cls.variables(name)), str(config_file()))
-
-    @classmethod
-    def prefix(cls) -> str:
-        """The beginning of the names of its variables."""
-        return f"{cls.TABLE or 'lmms_rpts'}_".upper()
 
     @classmethod
     def settings(cls) -> list[str]:
@@ -145,52 +137,17 @@ class Table(BaseSettings):
         found: list[str] = []
         for name in names or cls.settings():
             alias = cls.model_fields[name].validation_alias
-            usual = [cls.prefix() + name.upper()]
+            usual = [cls.model_config["env_prefix"] + name.upper()]
             found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
         return found
 
-    @classmethod
-    def allowed(cls, name: str) -> str:
-        """What a setting may be, as ``a number from 0 to 1``."""
-        schema = cls.model_json_schema(by_alias=False)["properties"][name]
-        schema = schema | schema.get("anyOf", [{}])[0]
-        if "enum" in schema:
-            return f"one of {', '.join(schema['enum'])}"
-        kinds = {"integer": "a whole number", "number": "a number", "boolean": "true or false"}
-        low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))
-        bounds = f" from {low} to {high}" if high else f", at least {low}" if low else ""
-        return f"{kinds.get(schema.get('type'), 'text')}{bounds}".replace(".0", "")
-
 
 def _default_cache() -> Path:
-    home = os.path.expanduser(_variable("XDG_CACHE_HOME") or "~/.cache")
-    if home.startswith("~"):
-        raise SettingError(
-            "No home directory for the cache of judge replies: set LMMS_RPTS_CACHE to a folder, or "
-            "to off"
-        )
-    return Path(home, "lmms_rpts")
-
-
-def _price(text: str) -> Price:
     try:
-        price = Price(*map(float, text.split("/")))
-    except (ValueError, TypeError):
-        price = Price(-1, -1)
-    if any(not 0 <= each < 1e6 for each in (price.input, price.output)):
-        raise ValueError("use the price of a million input and output tokens, such as 0.15/0.60")
-    return price
-
-
-def _base_url(text: str) -> str:
-    if text and not text.startswith(("http://", "https://")):
-        raise ValueError("use a URL that begins with http:// or https://")
-    if re.search(r"[,\s]", text):
-        raise ValueError("use one URL; a gateway distributes calls to several servers")
-    if re.search("^[^/]*//[^/]*@|[?#]", text):
-        raise ValueError("use a URL without password or query; set OPENAI_API_KEY to the key")
-    # lmms-eval's OPENAI_API_URL is the URL of the chat endpoint, not the base URL.
-    return text.rstrip("/").removesuffix("/chat/completions")
+        return Path(_variable("XDG_CACHE_HOME") or "~/.cache", "lmms_rpts").expanduser()
+    except RuntimeError:
+        said = "No home directory for cached replies: set LMMS_RPTS_CACHE to a folder, or to off"
+        raise SettingError(said) from None
 
 
 def _openai_headers() -> Mapping[str, str]:
@@ -198,26 +155,11 @@ def _openai_headers() -> Mapping[str, str]:
     return {header: _variable(name) for name, header in names.items() if _variable(name)}
 
 
-def _json_object(value: Any) -> Any:
-    """An object of the file, or the JSON text of a variable."""
-    try:
-        found = json.loads(value) if isinstance(value, str) else value
-    except (ValueError, RecursionError):
-        found = value
-    if not isinstance(found, dict):
-        raise ValueError('use a JSON object, such as {"top_k": 20}')
-    return found
-
-
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
 _PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
-_Price = Annotated[
-    str | None,
-    BeforeValidator(lambda price: str(price) if isinstance(price, int | float) else price),
-    AfterValidator(lambda text: text if text and _price(text) else None),
-]
-_Json = Annotated[dict[str, Any], BeforeValidator(_json_object)] | None
+_Json = dict[str, Any] | Json[dict[str, Any]] | None
+_BaseUrl = Annotated[str, AfterValidator(lambda url: url.rstrip("/").removesuffix(_ENDPOINT))]
 
 
 class Settings(Table):
@@ -231,9 +173,18 @@ class Settings(Table):
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`")
     temperature: float = setting(0.0, "temperature of the judge", ge=0.0, le=2.0)
     judge_reason: bool = setting(True, "a reason with each score; `false`: the score alone")
-    extra_body: _Json = setting(None, "fields added to each request; in the file, in `[judge]`")
+    extra_body: _Json = setting(
+        None,
+        "fields added to each request; in the file, in `[judge]`",
+        allowed='use a JSON object, such as {"top_k": 20}',
+    )
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
-    price: _Price = setting(None, "INPUT/OUTPUT price per million tokens")
+    price: str | None = setting(
+        None,
+        "INPUT/OUTPUT price per million tokens",
+        allowed="use the price of a million input and output tokens, such as 0.15/0.60",
+        pattern=r"^\d*\.?\d+ */ *\d*\.?\d+$",
+    )
     max_judge_tokens: int | None = setting(None, "budget of a run, in tokens", ge=1)
     max_judge_cost: float | None = setting(None, "budget of a run, in money", ge=0.0, le=1e9)
     evidence: Evidence | None = setting(None, "evidence for claims about images")
@@ -245,7 +196,13 @@ class Settings(Table):
     threshold: float = setting(0.5, "lowest RPTS that counts as good reasoning", ge=0.0, le=1.0)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`")
     relations: Place | None = setting(None, "labels of relations: a table, or a folder of tables")
-    openai_url: Annotated[str, BeforeValidator(_base_url)] = _environment("", *_URLS, repr=False)
+    openai_url: _BaseUrl = _environment(
+        "",
+        *_URLS,
+        allowed="use one URL, without password or query, such as http://localhost:8000/v1",
+        pattern=r"^(https?://[^\s,?#@]+)?$",
+        repr=False,
+    )
     openai_headers: Mapping[str, str] = Field(
         default_factory=_openai_headers, exclude=True, repr=False
     )
@@ -259,15 +216,14 @@ class Settings(Table):
     def _needs_price(cls, value: float | None, info: Info) -> float | None:
         if value is not None and not info.data.get("price"):
             raise ValueError(
-                "needs the price of tokens: set LMMS_RPTS_PRICE=INPUT/OUTPUT, per million tokens, "
-                "such as 0.15/0.60"
+                "needs the price of a million tokens: set LMMS_RPTS_PRICE, such as 0.15/0.60"
             )
         return value
 
     @property
     def unit_price(self) -> Price | None:
         """The price as numbers; None if it is not set."""
-        return _price(self.price) if self.price else None
+        return Price(*map(float, self.price.split("/"))) if self.price else None
 
 
 def load_settings(**options: object) -> Settings:
@@ -318,9 +274,9 @@ def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
     return mask_key(" ".join([*given, shlex.join(words)]), _variable(_KEY))
 
 
-def environment_without(*prefixes: str) -> dict[str, str]:
-    """The environment without variables whose names start with ``prefixes``."""
-    return {name: value for name, value in os.environ.items() if not name.startswith(prefixes)}
+def secrets() -> str:
+    """The values of variables such as HF_TOKEN, to be masked."""
+    return " ".join(value for name, value in os.environ.items() if _SECRET.search(name))
 
 
 def parse_choice(name: str, text: str | None, choices: tuple[T, ...]) -> T | None:
@@ -365,7 +321,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
 
 def _check_variables(table: type[Table]) -> None:
     """Refuse misspelt variables with the prefix of this table."""
-    prefix = table.prefix()
+    prefix = table.model_config["env_prefix"]
     known = [name.removeprefix(prefix) for name in table.variables()]
     names = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
     ends = [name.removeprefix(prefix) for name in names]

@@ -9,10 +9,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from lmms_rpts.base.escaping import NONE, figure, shorten
-from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.commands.blocks import Block, Line, Output, measured
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.stats.figures import NONE, figure
+from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair

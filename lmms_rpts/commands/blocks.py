@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
-from lmms_rpts.base.escaping import escape_latex, escape_markdown, markdown_table, printable
-from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.base.escaping import printable
 from lmms_rpts.commands.common import PLOTS, write_file
+from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -32,6 +32,23 @@ _SPREAD = re.compile(r"(?<=\d) (?=[\[±])")
 _HEAD = re.compile(r"\w{5,14}_(?=\w{5})")  # "right_for_" and "wrong_reason"
 _TEXT = 16
 """Columns of texts may be folded to this width."""
+_LATEX = str.maketrans(
+    {
+        "\\": r"\textbackslash{}",
+        "~": r"\textasciitilde{}",
+        "^": r"\textasciicircum{}",
+        "<": r"\textless{}",
+        ">": r"\textgreater{}",
+        "|": r"\textbar{}",
+        # At the start of a row, LaTeX reads these two as arguments of the previous row.
+        "[": "{[}",
+        "*": "{*}",
+        **{each: f"\\{each}" for each in "&%$#_{}"},
+    }
+)
+_MARKDOWN = str.maketrans(
+    {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{each: f"\\{each}" for each in "\\`*_{}[]#|~$!"}}
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -229,3 +246,19 @@ def _latex_text(text: str) -> str:
 
 def _latex_row(cells: Iterable[str]) -> str:
     return f"{' & '.join(cells)} \\\\"
+
+
+def escape_latex(label: str) -> str:
+    """A label escaped for LaTeX."""
+    return printable(label).translate(_LATEX)
+
+
+def escape_markdown(label: str) -> str:
+    """A label escaped for Markdown, inside and outside tables."""
+    return printable(label).translate(_MARKDOWN)
+
+
+def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a Markdown table, names left-aligned; cells must be escaped already."""
+    rule = ["---", *["---:"] * (len(heads) - 1)]
+    return [f"| {' | '.join(cells)} |" for cells in (heads, rule, *rows)]

@@ -4,19 +4,26 @@ from __future__ import annotations
 
 import functools
 import inspect
+import os
+import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
+from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
 
 import typer
+import wrapt
+from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.files import check_writable, draft_of
+from lmms_rpts.runs.files import check_writable, draft_of
 
 if TYPE_CHECKING:
+    from loguru import Message, Record
+
     from lmms_rpts.runs.run import AnyRun
 
 _RUNS = typer.Argument(
@@ -60,6 +67,8 @@ IncludePath = Annotated[
     ),
 ]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
+# The mark that each page has of the command that wrote it
+_PAGE = re.compile(rb'<meta name="generator" content="lmms-rpts [^" ]{1,100} ([a-z]{1,20})">')
 PLOTS = (".svg", ".png", ".pdf")
 """Suffixes of files that matplotlib draws."""
 
@@ -158,7 +167,6 @@ def protect_inputs(
 
     ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
     """
-    from lmms_rpts.base.files import may_overwrite
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
@@ -176,6 +184,18 @@ def protect_inputs(
                 f"{output} was not written by lmms-rpts {page_of}: use another file name, or "
                 "delete it first"
             )
+
+
+def may_overwrite(page: Path, command: str) -> bool:
+    """Whether a command may overwrite a file: there is none, it is empty, or it is its own page."""
+    if not os.path.isfile(page):  # False also for a name that is too long
+        return True
+    with page.open("rb") as content:
+        start = content.read(4096)
+    if not start:
+        return True
+    found = _PAGE.search(start)
+    return found is not None and found[1] == command.encode("ascii")
 
 
 def write_file(path: Path, content: str | bytes) -> None:
@@ -206,3 +226,38 @@ def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
             f"{include_path} sets"
         )
     return ", or ".join(ways)
+
+
+# --- log messages as plain lines -----------------------------------------------------------------
+
+_WARNING = 30
+_handler = 0  # loguru's own at first, which writes to standard error
+
+
+def plain_log() -> None:
+    """Show log messages as lines without time and place, for this process.
+
+    Shown are warnings and errors, and information of this package.
+    """
+    global _handler
+    if _handler == 0:
+        # Importing it replaces all handlers by one that writes to standard output.
+        wrapt.register_post_import_hook(_restore, "lmms_eval.models")
+    with suppress(ValueError):  # removed already
+        logger.remove(_handler)
+    _handler = logger.add(_show, level="INFO", format="{message}", filter=_is_wanted)
+
+
+def _restore(module: object) -> None:
+    logger.remove()
+    plain_log()
+
+
+def _is_wanted(record: Record) -> bool:
+    own = (record["name"] or "").startswith("lmms_rpts")
+    return own or record["level"].no >= _WARNING
+
+
+def _show(message: Message) -> None:
+    warning = "Warning: " if message.record["level"].no >= _WARNING else ""
+    complain(f"{warning}{message.rstrip()}")

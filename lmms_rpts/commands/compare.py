@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import figure, printable, shorten
-from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.stats.figures import figure
+from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

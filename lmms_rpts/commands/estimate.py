@@ -10,9 +10,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from lmms_rpts.base.escaping import cost
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge
+from lmms_rpts.stats.figures import cost
 
 
 def estimate(
@@ -51,7 +51,7 @@ def _gather(
     tasks: Sequence[str], samples: Path | None, limit: int | None, include_path: Path | None
 ) -> Found:
     """Documents by task, and their responses if there are any."""
-    from lmms_rpts.host.documents import SUFFIX
+    from lmms_rpts.host.task_files import SUFFIX
     from lmms_rpts.runs.responses import read_responses
 
     saved = read_responses(samples) if samples else None
@@ -65,21 +65,34 @@ def _gather(
         names = [task, f"{task}{SUFFIX}"]
         pairs = []
         for at, doc in enumerate(chosen):
-            there = (saved.responses(name, at, doc.get("id")) for name in names)
-            pairs += [(doc, response.text) for response in next(filter(None, there), [])]
+            there = next(
+                filter(None, (saved.find(each, at, doc.get("id")) for each in names)), None
+            )
+            pairs += [(doc, each.text or "") for each in (there.responses() if there else ())]
         found[task] = ([doc for doc, _ in pairs], [text for _, text in pairs])
     return found
 
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """The documents of a task or of the tasks of a group."""
-    from lmms_rpts.host.documents import documents_of
     from lmms_rpts.tasks.benchmark import read_documents, scored_tasks
 
-    known = scored_tasks()
-    if name in known:
+    if name in scored_tasks():
         return read_documents(name)
-    return {name: documents_of(name, include_path)}
+    from lmms_rpts.filters.base import Document
+    from lmms_rpts.host.other_tasks import OtherTask
+    from lmms_rpts.host.task_files import load_task
+    from lmms_rpts.judging.types import NO_JUDGE
+    from lmms_rpts.scoring.question import ReasoningDocument, missing_fields
+
+    other = OtherTask(load_task(name, include_path), load_settings(judge=NO_JUDGE))
+    if other.total and not missing_fields(other.docs[0], ReasoningDocument):
+        return {name: list(other.docs)}
+    docs = []
+    for question in map(other.question, range(other.total)):
+        docs.append(Document(question.document))
+        docs[-1].images = question.images
+    return {name: docs}
 
 
 _ABOUT = (

@@ -8,13 +8,22 @@ import signal
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from types import FrameType
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import Annotated
 
 import typer
 
+from lmms_rpts.analysis.scoring import (
+    Scored,
+    Selection,
+    find_responses,
+    guess_name,
+    plan_run,
+    score_run,
+)
+from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import (
     IncludePath,
@@ -24,10 +33,9 @@ from lmms_rpts.commands.common import (
     fail_to_write,
     same_command,
 )
-
-if TYPE_CHECKING:
-    from lmms_rpts.analysis.score import Scored, Selection
-    from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.judging.client import run_async
+from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.stats.figures import figure
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -105,65 +113,7 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    from lmms_rpts.analysis.score import Selection, find_responses, plan_run, score_run
-
     settings = load_settings(judge=judge)
-    _check(samples, output, page, requests)
-    chosen = tuple(part for each in ids or () for part in each.split(",") if part)
-    selection = Selection(offset, limit, chosen)
-    written: list[str] = []
-    try:
-        with _terminable(), _request_file(settings, requests, replies) as waiting:
-            saved = find_responses(samples, task)
-            for skipped in sorted(saved.passed_over):
-                typer.echo(f"Ignored: responses to {skipped}")
-            runs = _named_runs(saved, name, models or [])
-            plans = {
-                run: plan_run(
-                    *(saved, run, settings),
-                    task=task,
-                    include_path=include_path,
-                    correct=correct,
-                    selection=selection,
-                )
-                for run in runs
-            }
-            config = _selected(selection)
-            done: list[Scored] = []
-            if requests and waiting:
-                for run, model in runs.items():
-                    score_run(plans[run], model, settings, source=saved.path, requests=waiting)
-                if _write_requests(waiting, requests, replies, settings):
-                    raise typer.Exit
-            for run, model in runs.items():
-                at = "" if run.round is None else f", round {run.round + 1}"
-                typer.echo(f"Scoring {model}{at}, judge: {_judges(plans[run])}")
-                scored = score_run(
-                    *(plans[run], model, settings),
-                    source=saved.path,
-                    output=output,
-                    requests=waiting,
-                    config=config,
-                )
-                done.append(scored)
-                _show(scored, alone=len(runs) == 1)
-                written += [str(scored.written.results)] if scored.written else []
-                if scored.stopped and not replies:
-                    kept = _what_is_kept(settings)
-                    fail(f"Judging stopped: {scored.stopped}. The results are incomplete. {kept}")
-            _tell_unanswered(waiting)
-    except KeyboardInterrupt:
-        typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
-        raise typer.Exit(_INTERRUPTED) from None
-    except OSError as error:
-        fail_to_write(output, error)
-    _tell_next(output, len(runs), written, page, include_path)
-    if not any(each.outcomes["scored"] for each in done):
-        fail("Nothing was judged: see the reasons above")
-
-
-def _check(samples: Sequence[Path], output: Path, page: Path | None, requests: Path | None) -> None:
-    """Refuse wrong options before anything is read or judged."""
     if page:
         from lmms_rpts.commands.report import check_page
 
@@ -172,13 +122,67 @@ def _check(samples: Sequence[Path], output: Path, page: Path | None, requests: P
     # A folder with two runs of the same documents is no longer a single run.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
+    chosen = tuple(part for each in ids or () for part in each.split(",") if part)
+    selection = Selection(offset, limit, chosen)
+    batch = _request_file(settings, requests, replies) if requests or replies else nullcontext()
+    done: list[Scored] = []
+    try:
+        with _terminable(), batch as waiting:
+            saved = find_responses(samples, task)
+            for skipped in sorted(saved.passed_over):
+                typer.echo(f"Ignored: responses to {skipped}")
+            runs = _named_runs(saved, name, models or [])
+            plans = {
+                run: plan_run(saved, run, settings, selection, task, include_path, correct)
+                for run in runs
+            }
+            if requests and waiting:
+                for run, model in runs.items():
+                    planned, source = plans[run], saved.path
+                    run_async(score_run(planned, model, settings, source=source, requests=waiting))
+                if _write_requests(waiting, requests, replies, settings):
+                    raise typer.Exit
+            for run, model in runs.items():
+                at = "" if run.round is None else f", round {run.round + 1}"
+                judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans[run]))
+                typer.echo(f"Scoring {model}{at}, judge: {judges}")
+                scored = run_async(
+                    score_run(
+                        *(plans[run], model, settings),
+                        source=saved.path,
+                        output=output,
+                        requests=waiting,
+                        selection=selection,
+                    )
+                )
+                done.append(scored)
+                _show(scored, alone=len(runs) == 1)
+                if scored.stopped and not replies:
+                    kept = _what_is_kept(settings)
+                    fail(f"Judging stopped: {scored.stopped}. The results are incomplete. {kept}")
+            if waiting:
+                _tell_unanswered(waiting)
+    except KeyboardInterrupt:
+        typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
+        raise typer.Exit(_INTERRUPTED) from None
+    except OSError as error:
+        fail_to_write(output, error)
+    if page:
+        from lmms_rpts.commands.report import report
+
+        written = [str(each.written.results) for each in done if each.written]
+        report(written, page, include_path=include_path)
+    else:
+        include = ["--include_path", str(include_path)] if include_path else []
+        if len(runs) > 1:
+            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
+    if not any(each.outcomes["scored"] for each in done):
+        fail("Nothing was judged: see the reasons above")
 
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:
     """The runs to score, with the names of their models."""
-    from lmms_rpts.analysis.score import guess_name
-    from lmms_rpts.base.escaping import did_you_mean, listed
-
     known = dict.fromkeys(run.model for run in saved.runs)
     for model in models:
         if model not in known:
@@ -195,19 +199,8 @@ def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> d
     }
 
 
-def _selected(selection: Selection) -> dict[str, Any]:
-    """The selected documents, for the results."""
-    return {"limit": selection.limit, "offset": selection.offset, "ids": list(selection.ids)}
-
-
-def _judges(plans: Sequence[Any]) -> str:
-    return ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans))
-
-
 def _show(scored: Scored, alone: bool) -> None:
     """Show the results of a run; of one of several runs, only where they are."""
-    from lmms_rpts.base.escaping import figure
-
     for task, values in scored.results["results"].items() if alone else ():
         documents = (scored.results["n-samples"].get(task) or {}).get("effective")
         typer.echo(f"{task}" + (f" ({documents:,} documents)" if documents else ""))
@@ -219,21 +212,6 @@ def _show(scored: Scored, alone: bool) -> None:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():
             typer.echo(f"Samples: {file}")
-
-
-def _tell_next(
-    output: Path, runs: int, written: list[str], page: Path | None, include_path: Path | None
-) -> None:
-    """Show what can be done with the results, or write their report."""
-    if page:
-        from lmms_rpts.commands.report import report
-
-        report(written, page, include_path=include_path)
-        return
-    include = ["--include_path", str(include_path)] if include_path else []
-    if runs > 1:
-        typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
-    typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
 
 
 def _what_is_kept(settings: Settings) -> str:
@@ -271,11 +249,8 @@ def _terminable() -> Iterator[None]:
 @contextmanager
 def _request_file(
     settings: Settings, requests: Path | None, replies: Sequence[Path] | None
-) -> Iterator[Path | None]:
-    """A file for requests without a reply, after the replies were taken; None without a batch."""
-    if not requests and not replies:
-        yield None
-        return
+) -> Iterator[Path]:
+    """A file for requests without a reply, after the replies were taken."""
     from lmms_rpts.judging import BACKENDS, NO_JUDGE, backend_of
     from lmms_rpts.judging.request_files import START
 
@@ -293,7 +268,7 @@ def _write_requests(
     waiting: Path, requests: Path, replies: Sequence[Path] | None, settings: Settings
 ) -> bool:
     """Write the requests without a reply, and show the next command; whether the command ends."""
-    from lmms_rpts.base.files import draft_of
+    from lmms_rpts.runs.files import draft_of
 
     with waiting.open("rb") as lines:
         number = sum(1 for _ in lines)
@@ -328,9 +303,7 @@ def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
         fail("There is no reply in these files: write the requests again with --requests")
 
 
-def _tell_unanswered(waiting: Path | None) -> None:
-    if waiting is None:
-        return
+def _tell_unanswered(waiting: Path) -> None:
     with waiting.open("rb") as lines:
         number = sum(1 for _ in lines)
     if number:

@@ -12,10 +12,11 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import did_you_mean, figure
-from lmms_rpts.base.sheet import Best, Sheet
+from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.stats.figures import figure
+from lmms_rpts.tasks.grade_types import Best, Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import cost, printable
+from lmms_rpts.base.escaping import printable
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.blocks import Output
 from lmms_rpts.commands.common import (
@@ -22,6 +22,7 @@ from lmms_rpts.commands.common import (
     outputs,
     protect_inputs,
 )
+from lmms_rpts.stats.figures import cost
 
 if TYPE_CHECKING:
     from lmms_rpts.validation.run import Plan

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any, ClassVar, TypeVar
 
 from lmms_eval.api.filter import Filter
+from lmms_eval.models.model_utils.usage_metrics import log_usage
 from loguru import logger
 
 from lmms_rpts.base.schema import Model
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client, run_async
-from lmms_rpts.judging.images import DEFAULT_LONGEST
+from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.question import DocumentImages, ReasoningDocument, field_faults, gold_faults
+from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
+from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.steps import Judged
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]
@@ -39,11 +43,13 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         visuals: returns the images of the task's documents; the plugin sets it.
         unasked: metrics without a value because the settings leave out their questions; they are
             removed from the results.
+        stopped: why judging ended before its end, in the last pass.
         takes, gives: the types of its input and output.
     """
 
     task: str | None = None
     judge: str = NO_JUDGE
+    stopped: str | None = None
     visuals: Visuals | None = None
     unasked: frozenset[str] = frozenset()
     takes: ClassVar[type] = str
@@ -79,7 +85,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     ) -> list[list[T]]:
         """Run ``work`` on all (response, document) pairs at once; the results by instance."""
         self.task = getattr(docs, "task", None)  # known to the plugin's documents
-        listed = [self._listed(responses) for responses in resps]
+        listed = [_listed(responses) for responses in resps]
         self.check(listed, docs)
         pairs = [
             (response, doc)
@@ -88,18 +94,6 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         ]
         results = iter(work(pairs))
         return [[next(results) for _ in responses] for responses in listed]
-
-    def _listed(self, responses: Any) -> list[Any]:
-        """The responses of one instance; what is neither a text nor of ours counts as None."""
-        # An instance without any response (a token budget ran out) still yields a record.
-        found = [responses] if isinstance(responses, str) else list(responses or [None])
-        if self.takes is not str:
-            return found
-        ours = [type(each).__module__.partition(".")[0] == "lmms_rpts" for each in found]
-        return [
-            each if own or isinstance(each, str) else None
-            for each, own in zip(found, ours, strict=True)
-        ]
 
     def check(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> None:
         """Raise FilterInputError for responses that do not fit the documents or the filter."""
@@ -150,7 +144,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                 return [result async for result in each], client.stopped
 
         try:
-            found, stopped = run_async(results())
+            found, self.stopped = run_async(results())
         except KeyboardInterrupt:
             if name != NO_JUDGE and settings.cache is not None:
                 logger.warning(
@@ -160,23 +154,26 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
                     settings.cache,
                 )
             raise
-        if stopped:
+        if self.stopped:
             logger.error(
                 "Judging stopped: {}. Judge replies are cached (LMMS_RPTS_CACHE); responses are "
                 "saved with --log_samples or --use_cache. Run the same command again to request "
                 "only the missing replies.",
-                stopped,
+                self.stopped,
             )
-        self._log_usage(name, used, run.budget.usage())
+        read, written = (
+            run.budget.usage()[name] - used[name] for name in ("input_tokens", "output_tokens")
+        )
+        if read or written:  # for lmms-eval's summary of usage
+            log_usage(name, self.task, read, written, 0, source="judge")
         return found
 
-    def _log_usage(self, judge: str, before: Mapping[str, Any], after: Mapping[str, Any]) -> None:
-        """Add what the judge has read and written to lmms-eval's usage."""
-        from lmms_eval.models.model_utils.usage_metrics import log_usage
 
-        read, written = (after[name] - before[name] for name in ("input_tokens", "output_tokens"))
-        if read or written:
-            log_usage(judge, self.task, read, written, 0, source="judge")
+def _listed(responses: Any) -> list[Any]:
+    """The responses of one instance; what is neither a text nor of our filters counts as None."""
+    # An instance without any response (a token budget ran out) still yields a record.
+    found = [responses] if isinstance(responses, str) else list(responses or [None])
+    return [each if isinstance(each, str | Reading | Judged) else None for each in found]
 
 
 def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
@@ -190,7 +187,7 @@ def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
 class Document(dict[str, Any]):
     """The fields of a document; ``images``: for judges with vision, None if unavailable."""
 
-    images: DocumentImages | None = None
+    images: tuple[JudgeImage, ...] | None = None
 
 
 class AlignedDocuments(Sequence[Mapping[str, Any]]):
@@ -220,7 +217,7 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
         self.doc_ids = list(doc_ids)
         self._docs = without_media(docs)
         self._visuals, self._longest = visuals, longest
-        self._images: dict[int, DocumentImages] = {}
+        self._images: dict[int, tuple[JudgeImage, ...]] = {}
 
     def __len__(self) -> int:
         return len(self.doc_ids)
@@ -237,9 +234,9 @@ class AlignedDocuments(Sequence[Mapping[str, Any]]):
             return row  # type: ignore[no-any-return]  # from a data set of any kind
         doc = Document(row)
         if doc_id not in self._images:  # shared by all responses to the document
-            self._images[doc_id] = DocumentImages(
-                lambda: visuals(doc_id), self._longest, str(doc.get("language"))
-            )
+            count, language = len(doc.get("visual_clue") or ()), str(doc.get("language"))
+            load = partial(visuals, doc_id)
+            self._images[doc_id] = judge_images(load, count, self._longest, language)
         doc.images = self._images[doc_id]
         return doc
 

@@ -25,6 +25,7 @@ class GradingFilter(RptsFilter):
 
     def __init__(self, judge: str | None = None) -> None:
         super().__init__()
+        self._default = judge
         self.scorer = self.SCORER(session().settings, judge)
         self.judge, self.unasked = self.scorer.judge, self.scorer.unasked
         self.DATA, self.DOCUMENT = self.scorer.DATA, self.scorer.DOCUMENT
@@ -40,7 +41,8 @@ class GradingFilter(RptsFilter):
         return as_written(self.map_responses(resps, docs, self._grade_all))
 
     def _grade_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
-        scorer = self.scorer
+        scorer = self.SCORER(session().settings, self._default)  # which counts these alone
+        scorer.judge = self.judge
         records = self.judged(
             lambda client: (scorer.score(response, doc, client) for response, doc in pairs),
             len(pairs),

@@ -3,23 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.base.schema import shown
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.runs.validity import Judging, read_validity_file
-from lmms_rpts.scoring.missing import Tally
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
-from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.question import Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
+from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.scoring.steps import Judged, judge_steps
 
 
@@ -62,10 +62,10 @@ class TransformFilter(RptsFilter):
             yield from answer_faults(doc, self.options.form)
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[Reading]:
-        tally = Tally()
+        scorer = Scorer()
         for response, _ in pairs:
-            tally.hear(response)
-        tally.report()
+            scorer.hear(response)
+        scorer.report()
         return self.judged(
             lambda client: (self._read(response, doc, client) for response, doc in pairs),
             len(pairs),
@@ -103,14 +103,19 @@ class ScoreFilter(RptsFilter):
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.settings.validity is not None and run.validity is None:
-            run.validity = self._validity()
+            file = read_validity_file(run.settings.validity)
+            run.validity = file.extract()
+            said = file.mismatch(Judging(self.judge, self.options.prompts.version()))
+            if said and self.judge != NO_JUDGE and run.settings.rank == 0:
+                logger.warning(f"LMMS_RPTS_VALIDITY: {said}: it tells nothing of this run's judge")
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""
         faults = list(super().document_faults(doc))
         yield from faults
-        needs = bool(doc["visual_clue"]) and not doc["reasoning"] and not self.options.evidence
-        if not faults and needs and not self.sees:
+        if faults or self.sees or self.options.evidence:
+            return
+        if doc["visual_clue"] and not doc["reasoning"]:
             yield self.blindness()
 
     def blindness(self) -> str:
@@ -122,11 +127,16 @@ class ScoreFilter(RptsFilter):
         return self.map_responses(resps, docs, self._judge_all)
 
     def _judge_all(self, pairs: list[tuple[Any, Doc]]) -> list[Judged]:
-        return self.judged(
+        found = self.judged(
             lambda client: (self._judge(reading, client) for reading, _ in pairs),
             len(pairs),
             "Judging steps",
         )
+        scores = [step.score for each in found for step in each.steps if step.verdicts]
+        if self.stopped and scores.count(None) == len(scores):
+            # Responses without steps must not be the only scored ones, as zeros.
+            return [replace(each, reason=each.reason or self.stopped) for each in found]
+        return found
 
     async def _judge(self, reading: Reading, client: Client) -> Judged:
         try:
@@ -135,17 +145,6 @@ class ScoreFilter(RptsFilter):
             reason = internal_error(error, "judging a response's steps")
             unread = reading.unscored(reason)
             return unjudged(unread, client.name, client.comparable, self.options)
-
-    def _validity(self) -> dict[str, Any]:
-        """The figures in the file of LMMS_RPTS_VALIDITY, for a run's results."""
-        settings = session().settings
-        found = read_validity_file(settings.validity)
-        judging = Judging(self.judge, self.options.prompts.version())
-        if self.judge != NO_JUDGE and settings.rank == 0 and (said := found.mismatch(judging)):
-            logger.warning(
-                "LMMS_RPTS_VALIDITY: {}: its figures do not apply to this run's judge", said
-            )
-        return found.extract()
 
 
 class AggregateFilter(RptsFilter):
@@ -160,8 +159,7 @@ class AggregateFilter(RptsFilter):
         self, decay: float = DEFAULT_DECAY, focus_height: int = DEFAULT_FOCUS_HEIGHT
     ) -> None:
         super().__init__()
-        options = Options.of(session().settings, decay=decay, focus_height=focus_height)
-        self.options = options
+        self.options = Options.of(session().settings, decay=decay, focus_height=focus_height)
 
     def apply(
         self, resps: Sequence[Sequence[Judged]], docs: Sequence[Doc]
@@ -189,19 +187,3 @@ class AggregateFilter(RptsFilter):
             reading = judged.reading.unscored(reason)
             nothing = unjudged(reading, judged.judge, judged.comparable, self.options)
             return record_of(nothing, self.options)
-
-
-def answer_faults(doc: Doc, form: str) -> Iterator[str]:
-    """Why the rules cannot grade answers to a document, as sentences without their full stops."""
-    if form == "agree" and doc["answer"] not in STANCES:
-        wanted = " or ".join(STANCES)
-        yield (
-            f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
-            "of rpts_transform to choice, number, text or none, or grade to a function"
-        )
-    elif form in ("choice", "number", "text"):
-        from lmms_rpts.grading.grader import gold_fault
-
-        question = Question.of(doc)
-        if fault := gold_fault(form, question.answer, question.options):
-            yield f"'answer' cannot be graded as a {form}: {fault}"

@@ -65,7 +65,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         missing: list[str] = []
         for request in requests:
             doc_id, task, split = request.args[-3:]
-            saved = self.saved.responses(task, doc_id, self._own_id(task, split, doc_id))
+            document = self.saved.find(task, doc_id, self._own_id(task, split, doc_id))
+            saved = document.responses() if document else []
             turn = turns[task, doc_id]
             turns[task, doc_id] += 1
             if not saved or 1 < len(saved) <= turn:
@@ -101,6 +102,6 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
 
 def _generation(saved: SavedResponse) -> str | GenerationResult:
-    if saved.tokens is None:
-        return saved.text
-    return GenerationResult(saved.text, TokenCounts(**saved.tokens))
+    # lmms-eval's own mark of a request without a response
+    text = "[LMMS_EVAL_REQUEST_FAILED]" if saved.text is None else saved.text
+    return text if saved.tokens is None else GenerationResult(text, TokenCounts(**saved.tokens))

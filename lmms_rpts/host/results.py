@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 from lmms_rpts import __version__
@@ -13,25 +14,35 @@ from lmms_rpts.tasks.benchmark import configuration, filter_names
 def complete(results: Any) -> Any:
     """The results with the usage of judges, their known validity, and the settings of the run.
 
+    Every process must call it, since the usage is that of all of them.
+
     Args:
         results: those of lmms-eval; None in all processes but the first.
     """
+    usage = _usage_of_all()
     if results is None:
         return None
-    judges = {"judges": _usage(), "validity": session().validity}
-    if any(judges.values()):
-        usage = results.get("usage") or {}
-        results["usage"] = usage | {name: each for name, each in judges.items() if each}
+    added = {"judges": usage, "validity": session().validity}
+    if any(added.values()):
+        results["usage"] = (results.get("usage") or {}) | {k: v for k, v in added.items() if v}
     ours = filter_names()
     if any(filters_of(config) & ours for config in (results.get("configs") or {}).values()):
         results["config"] |= {"lmms_rpts": configuration(), "lmms_rpts_version": __version__}
     return results
 
 
-def _usage() -> dict[str, Any] | None:
-    usage = session().budget.usage()
-    if not usage["calls"] and not usage["found"] and not usage["stopped"]:
-        return None
+def _usage_of_all() -> dict[str, Any] | None:
+    """The usage of the judges in all processes; None if none was used."""
+    parts = [session().budget.usage()]
+    distributed: Any = sys.modules.get("torch.distributed")
+    if distributed is not None and distributed.is_available() and distributed.is_initialized():
+        own = parts[0]
+        parts = parts * distributed.get_world_size()
+        distributed.all_gather_object(parts, own)
+    summed = ("calls", "input_tokens", "output_tokens", "cost", "found")
+    total: dict[str, Any] = {name: sum(part[name] for part in parts) for name in summed}
+    total["guessed"] = any(part["guessed"] for part in parts)
+    total["stopped"] = next(filter(None, (part["stopped"] for part in parts)), None)
     if not session().settings.unit_price:
-        usage["cost"] = None
-    return usage
+        total["cost"] = None
+    return total if total["calls"] or total["found"] or total["stopped"] else None

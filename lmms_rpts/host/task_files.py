@@ -1,15 +1,23 @@
-"""Task files below the folder of ``--include_path``, read without lmms-eval's index."""
+"""Task files below the folder of ``--include_path``; tasks of lmms-eval, and their images."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.base.rows import read_rows
+from loguru import logger
+
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.tasks.benchmark import get_benchmark
+from lmms_rpts.tasks.benchmark import filter_names, get_benchmark
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.images import task_images
+
+SUFFIX = "_rpts"
+"""Of the name under which saved responses to a task are scored."""
 
 
 def read_simply(path: Any) -> Mapping[str, Any]:
@@ -46,16 +54,6 @@ def own_configs(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     }
 
 
-def own_documents(folder: Path | None) -> dict[str, list[str]]:
-    """The ids of the documents of tasks below a folder that RPTS scores; empty if not known."""
-    found: dict[str, list[str]] = {}
-    for task, config in own_configs(folder).items() if folder else ():
-        data = value_at(config, "dataset_kwargs", "data_files", "test")
-        rows = read_rows(Path(data)) if isinstance(data, str) and Path(data).is_file() else ()
-        found[task] = [str(row.fields.get("id", row.number)) for row in rows]
-    return found
-
-
 def own_image_folders(folder: Path | None) -> dict[str, Path]:
     """The image folders of the tasks below a folder whose metadata have one."""
     configs = own_configs(folder) if folder else {}
@@ -73,3 +71,75 @@ def filters_of(config: Mapping[str, Any]) -> set[str]:
         for component in pipeline.get("filter") or ()
         if isinstance(component, Mapping)
     }
+
+
+# --- tasks of lmms-eval
+
+
+def load_task(name: str, include_path: Path | None = None, with_filters: bool = False) -> Any:
+    """A task of lmms-eval; for ``NAME_rpts`` the task NAME.
+
+    Args:
+        with_filters: whether to build its filters if they are ours, which needs a judge.
+
+    Raises:
+        DataError: if the task is unknown, or cannot be loaded.
+    """
+    import lmms_eval.models  # noqa: F401 - it loads the plugin
+    from lmms_eval.tasks import TaskManager
+
+    folder = None if include_path is None else str(include_path)
+    logger.disable("lmms_eval")  # it logs every file that it reads
+    try:
+        base, files = name.removesuffix(SUFFIX) or name, task_files(include_path)
+        manager = TaskManager(include_path=folder, include_defaults=not {name, base} & files.keys())
+        base = name if name in manager.task_index else base
+        if base not in manager.task_index:
+            hint = did_you_mean(base, manager.all_tasks)
+            hint += "" if folder else " Use --include_path FOLDER for your own tasks"
+            raise DataError(f"Unknown task {base!r} of lmms-eval.{hint}")
+        if (kind := manager.task_index[base]["type"]) != "task":
+            raise DataError(f"{base!r} is a {kind} of lmms-eval: name its tasks (--task)")
+        ours = base in files and filters_of(files[base][1]) & filter_names()
+        config = {"task": base} | ({} if with_filters and ours else {"filter_list": None})
+        task = manager.load_task_or_group([config])[base]
+    except UserError:
+        raise
+    except Exception as error:  # another package's task, its data set, or the network
+        cause = getattr(error, "last_attempt", None)
+        reason = error if cause is None else cause.exception()
+        if isinstance(reason, UserError):
+            raise reason from None
+        raise DataError(f"Cannot load {name!r} ({type(reason).__name__}: {reason})") from None
+    finally:
+        logger.enable("lmms_eval")
+    if task.OUTPUT_TYPE not in (None, "generate_until"):
+        raise DataError(f"{base!r} has the output type {task.OUTPUT_TYPE!r}: no text, no reasoning")
+    return task
+
+
+def image_name(task: str, doc_id: int, number: int) -> str:
+    """The name in records of an image without a name."""
+    return f"{task}#{doc_id}/{number}"
+
+
+def read_image_name(task: str, name: str) -> tuple[int, int] | None:
+    """The numbers of the document and of the image; None for any other name."""
+    beginning, _, rest = name.rpartition("#")
+    doc_id, _, number = rest.partition("/")
+    plain = all(each.isascii() and each.isdigit() and len(each) < 10 for each in (doc_id, number))
+    return (int(doc_id), int(number)) if beginning == task and plain else None
+
+
+def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[str, Any]]:
+    """The images of a task by their names in records; unreadable ones are left out."""
+    places = ((each, read_image_name(name, each)) for each in wanted)
+    by_document: dict[int, list[tuple[int, str]]] = {}
+    for each, place in places:
+        if place is not None and place[0] < len(task.task_docs):
+            by_document.setdefault(place[0], []).append((place[1], each))
+    for doc_id, numbered in sorted(by_document.items()):
+        images: list[Any] = []
+        with suppress(Exception):  # whatever another package's function or a broken image raises
+            images = task_images(task, doc_id)
+        yield from ((each, images[number]) for number, each in numbered if number < len(images))

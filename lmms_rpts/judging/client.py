@@ -11,6 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
+import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
@@ -25,7 +26,6 @@ from tqdm import tqdm
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.base.terminal import bar_stream
 from lmms_rpts.judging.budget import Budget, BudgetError
 from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
@@ -175,7 +175,7 @@ class Client:
         """
         waiting, size = enumerate(work), WINDOW * self._settings.concurrency
         window: deque[tuple[asyncio.Task[T], Coroutine[Any, Any, T]]] = deque()
-        stream = bar_stream() if shown else None
+        stream = sys.stderr if shown else None
         hidden = stream is None or stream.closed
         pause = 0.2 if stream and not hidden and stream.isatty() else 30.0  # in a log file
         how: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
@@ -396,7 +396,10 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
     try:
         asyncio.get_running_loop()
+        runs = True
     except RuntimeError:
+        runs = False
+    if not runs:  # outside of the handler, else it would be the context of other errors
         return asyncio.run(coroutine)
     begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
 

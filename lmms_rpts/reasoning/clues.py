@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, get_args
 
@@ -156,7 +156,32 @@ class Mention:
 
 def find_mentions(text: str) -> list[Mention]:
     """All references to clues in ``text``, from left to right; never raises."""
-    found = [*_numbered(text), *_ordinals(text)]
+    found: list[Mention] = []
+    position = 0
+    # The words for clues, with the numbers that follow them
+    while match := _MENTION.search(text, position):
+        position, word = match.end(), lower(match["word"])
+        kind = _WORDS[word]
+        if match["number"] is None:
+            found.append(Mention(Clue(kind), *match.span(), word in _WEAK))
+            continue
+        numbers = [int(match["number"])]
+        more = _MORE_AFTER_PLURAL if match["plural"] else _MORE
+        while following := more.match(text, position):
+            position = following.end()
+            last, number = numbers[-1], int(following["number"])
+            ranged = following["range"] is not None and last < number <= last + MAX_RANGE
+            numbers.extend(range(last + 1, number + 1) if ranged else [number])
+        found += (Mention(Clue(kind, number), match.start(), position) for number in numbers)
+    for match in _ORDINAL.finditer(text):
+        if match["step"] or match["step_number"]:
+            number = CHINESE_NUMBERS.get(match["step"]) or int(match["step_number"])
+            clue = Clue("conclusion", number)
+        elif match["en"]:
+            clue = Clue("image", _WORD_ORDINALS[lower(match["en"])])
+        else:
+            clue = Clue("image", CHINESE_NUMBERS[match["zh"]] - 1)
+        found.append(Mention(clue, match.start(), match.end()))
     found.sort(key=lambda mention: (mention.start, -mention.end))
     kept: list[Mention] = []
     reach = -1
@@ -166,38 +191,6 @@ def find_mentions(text: str) -> list[Mention]:
             kept.append(mention)
             reach = max(reach, mention.end)
     return kept
-
-
-def _numbered(text: str) -> Iterator[Mention]:
-    """The words for clues, with the numbers that follow them."""
-    position = 0
-    while match := _MENTION.search(text, position):
-        position, word = match.end(), lower(match["word"])
-        kind = _WORDS[word]
-        if match["number"] is None:
-            yield Mention(Clue(kind), *match.span(), word in _WEAK)
-            continue
-        numbers = [int(match["number"])]
-        more = _MORE_AFTER_PLURAL if match["plural"] else _MORE
-        while following := more.match(text, position):
-            position = following.end()
-            last, number = numbers[-1], int(following["number"])
-            ranged = following["range"] is not None and last < number <= last + MAX_RANGE
-            numbers.extend(range(last + 1, number + 1) if ranged else [number])
-        for number in numbers:
-            yield Mention(Clue(kind, number), match.start(), position)
-
-
-def _ordinals(text: str) -> Iterator[Mention]:
-    for match in _ORDINAL.finditer(text):
-        if match["step"] or match["step_number"]:
-            number = CHINESE_NUMBERS.get(match["step"]) or int(match["step_number"])
-            clue = Clue("conclusion", number)
-        elif match["en"]:
-            clue = Clue("image", _WORD_ORDINALS[lower(match["en"])])
-        else:
-            clue = Clue("image", CHINESE_NUMBERS[match["zh"]] - 1)
-        yield Mention(clue, match.start(), match.end())
 
 
 # --- chains in lines
@@ -265,15 +258,12 @@ def parse_chain(lines: Iterable[str] | str, language: Language | None = None) ->
 
 def format_chain(chain: ReasoningChain) -> list[str]:
     """Format a chain, one step per line; ``parse_chain`` parses it to the same chain."""
-    labels = _LABELS[chain.language]
-
-    def write(clue: Clue) -> str:
-        return labels[clue.kind] + ("" if clue.index is None else str(clue.index))
-
-    return [
-        f"{' + '.join(map(write, step.premises))} -> {labels['conclusion']}{k}:{step.conclusion}"
-        for k, step in enumerate(chain.steps)
-    ]
+    labels, lines = _LABELS[chain.language], []
+    for k, step in enumerate(chain.steps):
+        cited = [f"{labels[each.kind]}{'' if each.index is None else each.index}"
+                 for each in step.premises]  # fmt: skip
+        lines.append(f"{' + '.join(cited)} -> {labels['conclusion']}{k}:{step.conclusion}")
+    return lines
 
 
 def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]:
@@ -290,21 +280,23 @@ def resolve_labels(raw: Sequence[RawStep]) -> tuple[tuple[Step, ...], list[str]]
             problems.append(f"step {position}: label {_shown(label)} occurs more than once")
         positions[label].append(position)
 
-    def resolve(clue: Clue, at: int) -> Clue:
-        if clue.kind != "conclusion" or clue.index is None:
-            return clue
-        defined = positions.get(clue.index)
-        if defined:
-            before = bisect_left(defined, at)
-            return Clue("conclusion", defined[before - 1] if before else defined[0])
-        problems.append(f"step {at}: cites conclusion {_shown(clue.index)}, which no step has")
-        return Clue("conclusion", clue.index if clue.index >= len(raw) else clue.index + len(raw))
-
-    steps = tuple(
-        Step(tuple(resolve(clue, at) for clue in step.premises), step.conclusion)
-        for at, step in enumerate(raw)
-    )
-    return steps, problems
+    steps = []
+    for at, step in enumerate(raw):
+        premises = []
+        for clue in step.premises:
+            if clue.kind == "conclusion" and clue.index is not None:
+                index = clue.index
+                if defined := positions.get(index):
+                    before = bisect_left(defined, at)
+                    clue = Clue("conclusion", defined[before - 1] if before else defined[0])
+                else:
+                    problems.append(
+                        f"step {at}: cites conclusion {_shown(index)}, which no step has"
+                    )
+                    clue = Clue("conclusion", index if index >= len(raw) else index + len(raw))
+            premises.append(clue)
+        steps.append(Step(tuple(premises), step.conclusion))
+    return tuple(steps), problems
 
 
 def read_label(text: str) -> tuple[int | None, int] | None:
@@ -318,6 +310,8 @@ def read_label(text: str) -> tuple[int | None, int] | None:
 
 def is_bare_step(line: str) -> bool:
     """Whether a line has an arrow with only premises, and perhaps a label, before it."""
+    if ARROW.search(line) is None:
+        return False
     step, problem = parse_step(line)
     return step is not None and problem is None and bool(step.premises)
 
@@ -326,8 +320,7 @@ def parse_step(line: str) -> tuple[RawStep | None, str | None]:
     """The step of a line with an arrow, and what could not be read of the line."""
     arrow = ARROW.search(line)
     if arrow is None:
-        stripped = line.strip()
-        return None, f"no arrow in {_shown(stripped)}" if stripped else None
+        return None, f"no arrow in {_shown(line.strip())}" if line.strip() else None
     head, tail = line[: arrow.start()], line[arrow.end() :]
     at_head, at_tail = read_label(head), read_label(tail)
     head, tail = head[at_head[1] :] if at_head else head, tail[at_tail[1] :] if at_tail else tail

@@ -75,12 +75,6 @@ class Block:
     label: int | None
     lines: list[str] = field(default_factory=list)
 
-    @property
-    def is_complete(self) -> bool:
-        """Whether an empty line ends the block; a numbered heading continues after it."""
-        long = len(self.lines) > 3 or len("".join(self.lines)) >= _HEADING_BELOW
-        return self.kind != "numbered" or long
-
 
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
     """The steps of a text, without the lines that state the answer; whether it says more."""
@@ -95,7 +89,16 @@ def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[B
         elif started := _start_block(line):
             blocks.append(started)
             open_ = True
-        elif not line.strip() and blocks and blocks[-1].is_complete:
+        elif (
+            not line.strip()
+            and blocks
+            and (
+                # A numbered heading continues after an empty line.
+                blocks[-1].kind != "numbered"
+                or len(blocks[-1].lines) > 3
+                or len("".join(blocks[-1].lines)) >= _HEADING_BELOW
+            )
+        ):
             open_ = False
         elif open_ and line.strip():
             # A line that continues after a full stop may be a separate step.
@@ -266,77 +269,64 @@ def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:
 
 def _read_block(block: Block) -> tuple[RawStep, bool] | None:
     """The step of a block, and whether its premises were listed explicitly."""
-    if block.kind == "arrow":
-        step = parse_step(" ".join(block.lines))[0]
-        if step is None:
-            return None
-        return RawStep(step.label, step.premises, step.conclusion.strip()), _is_exact(block, step)
     content = " ".join(line for line in block.lines if line).strip()
-    if not content:
+    if block.kind != "arrow":
+        premises, conclusion, listed = _read_content(content)
+        return (RawStep(block.label, premises, conclusion), listed) if content else None
+    step = parse_step(" ".join(block.lines))[0]
+    if step is None:
         return None
-    premises, conclusion, listed = _read_content(content)
-    return RawStep(block.label, premises, conclusion), listed
-
-
-def _is_exact(block: Block, step: RawStep) -> bool:
-    """Whether a step is unambiguous: one line, one arrow, and every number in it was parsed."""
+    # It is unambiguous if it is one line with one arrow, and every number in it was parsed.
     (line, *more) = block.lines
     head = line[: arrow.start()] if (arrow := ARROW.search(line)) else line
     label = read_label(head)
     numbers = re.findall(r"\d+", _ENUMERATOR.sub("", head[label[1] :] if label else head, count=1))
-    numbered = [clue for clue in step.premises if clue.index is not None]
-    return (
+    exact = (
         not more
         and len(ARROW.findall(line)) == 1
         and bool(step.conclusion.strip())
         and not _STEP_INSIDE.search(step.conclusion)
-        and len(numbers) == len(numbered)
+        and len(numbers) == sum(clue.index is not None for clue in step.premises)
         and all(clue.index is not None or clue.kind == "context" for clue in step.premises)
     )
+    return RawStep(step.label, step.premises, step.conclusion.strip()), exact
 
 
 def _read_content(content: str) -> tuple[tuple[Clue, ...], str, bool]:
     """Premises and conclusion of a step's text, and whether the premises were listed explicitly."""
-    mentions = cited(content)
-    lead = _LEAD_WORDS.match(content)
-    if lead:
-        led, end = _lead_list(content, lead.end(), mentions)
-        after = _AFTER_LEAD.match(content, end)
-        rest = after.end() if after else end
-        conclusion = content[rest:].strip()
-        ends_there = content[end:rest].strip() != "" or lead["listing"]
-        if led and conclusion and ends_there:
-            listed = tuple(dict.fromkeys(mention.clue for mention in led))
-            # A list is not complete if a clue is named, or more numbers follow, after it.
-            complete = (
-                {mention.clue for mention in mentions if mention.clue.index is not None}
-                <= set(listed)
-                and not _NUMBERS_LEFT.match(conclusion)
-                and not _STEP_INSIDE.search(conclusion)
-                and not conclusion.endswith((":", "："))
-            )
-            return listed, conclusion, complete
-    return tuple(dict.fromkeys(mention.clue for mention in mentions)), content, False
-
-
-def _lead_list(content: str, position: int, mentions: list[Mention]) -> tuple[list[Mention], int]:
-    """The consecutive mentions from ``position`` on, and their end."""
-    led: list[Mention] = []
+    mentions, lead = cited(content), _LEAD_WORDS.match(content)
+    everything = tuple(dict.fromkeys(mention.clue for mention in mentions)), content, False
+    if lead is None:
+        return everything
+    led: list[Mention] = []  # the consecutive mentions after the lead
+    end = lead.end()
     for mention in mentions:
         if led and mention.start == led[-1].start:
             led.append(mention)
             continue
-        gap = _BETWEEN.match(content, position)
-        end = gap.end() if gap else position
-        if end != mention.start:
-            break
+        gap = _BETWEEN.match(content, end)
+        start = gap.end() if gap else end
         # "from Image 0, Text 1 does not apply": a subject may follow a comma.
-        mere_comma = led and _JUST_A_COMMA.fullmatch(content, position, end)
-        if mere_comma and not _LIST_GOES_ON.match(content, mention.end):
+        mere_comma = led and _JUST_A_COMMA.fullmatch(content, end, start)
+        if start != mention.start or (mere_comma and not _LIST_GOES_ON.match(content, mention.end)):
             break
         led.append(mention)
-        position = mention.end
-    return led, position
+        end = mention.end
+    after = _AFTER_LEAD.match(content, end)
+    rest = after.end() if after else end
+    conclusion = content[rest:].strip()
+    ends_there = content[end:rest].strip() != "" or lead["listing"]
+    if not (led and conclusion and ends_there):
+        return everything
+    listed = tuple(dict.fromkeys(mention.clue for mention in led))
+    # A list is not complete if a clue is named, or more numbers follow, after it.
+    complete = (
+        {mention.clue for mention in mentions if mention.clue.index is not None} <= set(listed)
+        and not _NUMBERS_LEFT.match(conclusion)
+        and not _STEP_INSIDE.search(conclusion)
+        and not conclusion.endswith((":", "："))
+    )
+    return listed, conclusion, complete
 
 
 def _link(raw: list[RawStep]) -> list[RawStep]:

@@ -5,10 +5,9 @@ Repair and plan are those of the published code (RPTS, arXiv 2511.06899).
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain as chain_of
 from typing import Any
 
 from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, Step, parse_chain
@@ -168,11 +167,23 @@ def plan_steps(
                 else:
                     single = facts.get(index, [])
                     joined = ["; ".join(single)] if single else []
-                    distinct = _distinct([*single, *joined])
+                    distinct = tuple(dict.fromkeys([*single, *joined]))
                     plan.append(ImageQuery(distinct, step.conclusion, images if shows else ()))
             case _:
-                premises = _texts(step, at, question, facts, conclusions)
-                fallback = _Joined(premises, question["textual_clue"], conclusions, last=at)
+                texts: list[str] = []  # what the premises stand for
+                for clue in step.premises:
+                    if clue.kind == "context":
+                        texts.append(question["context"])
+                    elif clue.index is None:
+                        continue
+                    elif clue.kind == "text":
+                        texts.extend(question["textual_clue"][clue.index : clue.index + 1])
+                    elif clue.kind == "image":
+                        texts.extend(facts.get(clue.index, []))
+                    elif clue.index < at:
+                        texts.append(conclusions[clue.index])
+                premises = tuple(dict.fromkeys(texts))
+                fallback = _Joined(premises, question["textual_clue"], conclusions, at)
                 shown = images if shows else ()
                 plan.append(
                     InferenceQuery(question["context"], premises, step.conclusion, fallback, shown)
@@ -198,46 +209,22 @@ def combine_answers(first: float, second: float | None = None) -> float:
     return first if second is None else max(first, round(second * FALLBACK_FACTOR, 1))
 
 
-def _texts(
-    step: Step,
-    at: int,
-    question: Mapping[str, Any],
-    facts: Mapping[int, list[str]],
-    conclusions: Sequence[str],
-) -> tuple[str, ...]:
-    """The texts that the premises of a step stand for."""
-    texts: list[str] = []
-    for clue in step.premises:
-        if clue.kind == "context":
-            texts.append(question["context"])
-        elif clue.index is None:
-            continue
-        elif clue.kind == "text":
-            texts.extend(question["textual_clue"][clue.index : clue.index + 1])
-        elif clue.kind == "image":
-            texts.extend(facts.get(clue.index, []))
-        elif clue.index < at:
-            texts.append(conclusions[clue.index])
-    return _distinct(texts)
-
-
-def _distinct(texts: Iterable[str]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(texts))
-
-
+@dataclass(frozen=True, eq=False)
 class _Joined(Sequence[str]):
-    """The distinct texts of several sequences, joined on access.
+    """The distinct texts of premises, clues and the first conclusions, joined on access.
 
     Storing the earlier conclusions of every step would take quadratic time and memory.
     """
 
-    def __init__(self, *parts: Sequence[str], last: int) -> None:
-        self._parts, self._last = parts, last
+    premises: Sequence[str]
+    clues: Sequence[str]
+    conclusions: Sequence[str]
+    last: int
 
     @cached_property
     def _texts(self) -> tuple[str, ...]:
-        *whole, cut = self._parts
-        return _distinct([*chain_of(*whole), *cut[: self._last]])
+        earlier = self.conclusions[: self.last]
+        return tuple(dict.fromkeys([*self.premises, *self.clues, *earlier]))
 
     def __getitem__(self, at: Any) -> Any:
         return self._texts[at]

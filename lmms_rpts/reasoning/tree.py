@@ -53,10 +53,14 @@ def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningT
     invalid: list[InvalidReference] = []
     for at, step in enumerate(chain.steps):
         height = 0
+        available = {"image": n_images, "text": n_texts, "conclusion": at}
         for clue in step.premises:
-            reason = _fault(clue, at, len(chain.steps), n_images, n_texts)
-            if reason:
-                invalid.append(InvalidReference(at, clue, reason))
+            if clue.kind == "context" or (
+                clue.index is not None and clue.index < available[clue.kind]
+            ):
+                continue
+            reason = _fault(clue, at, len(chain.steps), available[clue.kind])
+            invalid.append(InvalidReference(at, clue, reason))
         for child in cited_steps(chain, at):
             parents[child].append(at)
             height = max(height, heights[child])
@@ -80,63 +84,56 @@ def cited_steps(chain: ReasoningChain, at: int) -> Iterator[int]:
             yield clue.index
 
 
-def _fault(clue: Clue, at: int, n_steps: int, n_images: int, n_texts: int) -> str | None:
-    if clue.kind == "context":
-        return None
+def _fault(clue: Clue, at: int, n_steps: int, available: int) -> str:
+    """Why a premise of step ``at`` is not available to it."""
     if clue.index is None:
         return f"the {clue.kind} has no number"
     if clue.kind == "conclusion":
-        if clue.index < at:
-            return None
         if clue.index >= n_steps:
             return "no step has this number"
         return "the step cites itself" if clue.index == at else "the step comes later"
-    available = n_images if clue.kind == "image" else n_texts
-    if clue.index < available:
-        return None
     if not available:
         return f"there are no {clue.kind}s"
     few = f"is only 1 {clue.kind}" if available == 1 else f"are only {available} {clue.kind}s"
     return f"there {few}, numbered from 0"
 
 
-def distinct_premises(chain: ReasoningChain) -> ReasoningChain:
-    """A chain whose steps have at most 64 premises each, without duplicates."""
-
-    steps = (
-        replace(step, premises=tuple(dict.fromkeys(step.premises))[:MAX_PREMISES])
-        for step in chain.steps
-    )
-    return replace(chain, steps=tuple(steps))
-
-
 def limit_steps(chain: ReasoningChain, most: int) -> tuple[ReasoningChain, tuple[str, ...]]:
     """Shorten a chain to at most ``most`` steps, with a note on what was cut.
 
-    Steps that the last one does not depend on are removed, since they do not affect the score, and
-    then the earliest of the others. A reference to a removed step becomes invalid.
+    Each step keeps its first 64 distinct premises. Steps that the last one does not depend on are
+    removed, since they do not affect the score, and then the earliest of the others. A reference to
+    a removed step becomes invalid.
     """
     total = len(chain.steps)
+    distinct = [tuple(dict.fromkeys(step.premises))[:MAX_PREMISES] for step in chain.steps]
+    steps = tuple(map(Step, distinct, (step.conclusion for step in chain.steps)))
     if total <= most:
-        return chain, ()
+        return replace(chain, steps=steps), ()
     needed = {total - 1}
     for at in reversed(range(total)):
         if at in needed:
-            needed.update(cited_steps(chain, at))
+            needed.update(
+                clue.index
+                for clue in steps[at].premises
+                if clue.kind == "conclusion" and clue.index is not None and clue.index < at
+            )
     kept = sorted(needed)[-most:]
     place = {old: new for new, old in enumerate(kept)}
-
-    def move(clue: Clue) -> Clue:
-        if clue.kind != "conclusion" or clue.index is None:
-            return clue
-        return Clue("conclusion", place.get(clue.index, total + clue.index))
-
-    steps = tuple(
-        Step(tuple(map(move, chain.steps[old].premises)), chain.steps[old].conclusion)
+    moved = tuple(
+        Step(
+            tuple(
+                Clue("conclusion", place.get(clue.index, total + clue.index))
+                if clue.kind == "conclusion" and clue.index is not None
+                else clue
+                for clue in steps[old].premises
+            ),
+            steps[old].conclusion,
+        )
         for old in kept
     )
     note = f"{total} steps; only the {len(kept)} on which the last one depends are judged"
-    return replace(chain, steps=steps), (note,)
+    return replace(chain, steps=moved), (note,)
 
 
 # --- the score
@@ -261,33 +258,31 @@ def locate_error(
 
     Only steps that the root depends on count: an unrelated remark is not an error of the argument.
     """
-    for at, (score, uses) in enumerate(zip(step_scores, tree.uses, strict=True)):
-        if uses and score < wrong_below:
-            return StepError(
-                step=at,
-                height=tree.heights[at],
-                modality=modality(tree.chain.steps[at]),
-                score=score,
-                path=_path_to_root(tree, at),
-                invalid=tuple(fault for fault in tree.invalid if fault.step == at),
-            )
-    return None
-
-
-def _path_to_root(tree: ReasoningTree, start: int) -> tuple[int, ...]:
-    root = len(tree.heights) - 1
+    if len(step_scores) != len(tree.uses):
+        raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
+    wrong = (at for at, each in enumerate(step_scores) if tree.uses[at] and each < wrong_below)
+    first = next(wrong, None)
+    if first is None:
+        return None
     # Parents come later in the chain, so one pass from the root finds the shortest paths.
-    next_step: dict[int, int] = {}
+    root, next_step = len(tree.heights) - 1, dict[int, int]()
     distance = {root: 0}
-    for at in range(root - 1, start - 1, -1):
+    for at in range(root - 1, first - 1, -1):
         ways = [(distance[parent], parent) for parent in tree.parents[at] if parent in distance]
         if ways:
             nearest, next_step[at] = min(ways)
             distance[at] = nearest + 1
-    path = [start]
+    path = [first]
     while path[-1] != root:
         path.append(next_step[path[-1]])
-    return tuple(path)
+    return StepError(
+        step=first,
+        height=tree.heights[first],
+        modality=modality(tree.chain.steps[first]),
+        score=step_scores[first],
+        path=tuple(path),
+        invalid=tuple(fault for fault in tree.invalid if fault.step == first),
+    )
 
 
 # --- evidence and repetition

@@ -12,8 +12,8 @@ from typing import Any
 
 from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.validity import validity_lines
-from lmms_rpts.base.escaping import marked
 from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.run import AnyRun

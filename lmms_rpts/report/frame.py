@@ -13,11 +13,11 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
-from lmms_rpts.base.escaping import cut_middle, marked
 from lmms_rpts.judging.parsers import in_words
-from lmms_rpts.report.markup import in_line
+from lmms_rpts.report.markup import in_line, marked
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
 from lmms_rpts.scoring.metrics import RIGHT_REASON
+from lmms_rpts.stats.figures import cut_middle
 
 # Runs before the first paint, so that parts which scripts hide do not flash.
 _EARLY = Markup('document.documentElement.classList.add("js");')

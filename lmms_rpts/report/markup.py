@@ -20,7 +20,11 @@ from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
 from markupsafe import Markup
 
-from lmms_rpts.base.escaping import HIDDEN, marked
+# Control characters besides tab and line ends, and controls of the writing direction: an answer
+# "\u202e53" is shown as "35".
+HIDDEN = re.compile(
+    "[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]"
+)
 
 # Longest text that is rendered, in characters, and most formulas in it.
 LONGEST, MOST_FORMULAS = 20_000, 300
@@ -253,3 +257,14 @@ def _line(element: Element) -> str:
     if element.tag in ("math", "mrow", "mstyle", "mi", "mn", "mo", "mtext", "mspace"):
         return text + "".join(parts)
     raise ValueError(element.tag)
+
+
+def marked(text: str) -> str:
+    """A text with visible marks for control characters and controls of the writing direction."""
+    return HIDDEN.sub(_mark, text)
+
+
+def _mark(found: re.Match[str]) -> str:
+    """A symbol (``␛``) or a code in brackets (``[U+202E]``)."""
+    code = ord(found[0])
+    return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"

@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
-from lmms_rpts.base.escaping import HIDDEN, cut_middle, interval, shorten
-from lmms_rpts.base.sheet import Sheet
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
-from lmms_rpts.report.markup import rich
+from lmms_rpts.report.markup import HIDDEN, rich
 from lmms_rpts.report.pictures import Gallery, Picture
+from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.scoring.steps import requests_of, rewriting_request
-from lmms_rpts.tasks.grade_types import ShownGrade, asked_in
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.stats.figures import cut_middle, interval
+from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
+from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
 from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
@@ -141,6 +141,7 @@ def _names() -> dict[str, Any]:
         "requests_about": requests_of,
         "rewriting": rewriting_request,
         "asked_in": asked_in,
+        "abilities_of": abilities_of,
         "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,

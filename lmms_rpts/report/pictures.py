@@ -18,8 +18,7 @@ from loguru import logger
 from PIL import Image, ImageFile, ImageOps
 from tqdm import tqdm
 
-from lmms_rpts.host.documents import load_task, named_images, read_image_name
-from lmms_rpts.host.task_files import own_image_folders
+from lmms_rpts.host.task_files import load_task, named_images, own_image_folders, read_image_name
 from lmms_rpts.report.entries import View
 from lmms_rpts.tasks.benchmark import images_folder
 from lmms_rpts.tasks.data import DataError

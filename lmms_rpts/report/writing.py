@@ -9,10 +9,10 @@ from typing import NamedTuple
 from tqdm import tqdm
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.files import draft_of
 from lmms_rpts.report.entries import RptsView, View
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
 from lmms_rpts.tasks.benchmark import benchmarks

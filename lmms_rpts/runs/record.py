@@ -3,27 +3,29 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from collections.abc import Set as AbstractSet
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
+from types import MappingProxyType, NoneType
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import Field, GetJsonSchemaHandler, ValidationError, model_validator
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    PlainSerializer,
+    PlainValidator,
+    ValidationError,
+    WithJsonSchema,
+    model_validator,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
+from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.schema import (
-    FieldError,
-    ForeignError,
-    Model,
-    Share,
-    Text,
-    Whole,
-    first_fault,
-    shown,
-)
+from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown, wrong
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
+from lmms_rpts.reasoning.clues import KINDS, Clue
 
 R = TypeVar("R", bound="Record")
 
@@ -47,6 +49,62 @@ def unset(default: Any, description: str) -> Any:
     )
 
 
+# --- types of fields
+
+
+def _number_of_clue(value: object) -> int | None:
+    """The number of a clue; models may write numbers of many digits."""
+    if value is None or (type(value) is int and value >= 0):
+        return value
+    raise FieldError(f"should be a whole number or null, not {shown(value)}")
+
+
+def _clue(value: object) -> Clue:
+    if isinstance(value, Clue):
+        return value
+    if isinstance(value, list | tuple) and len(value) == 2 and value[0] in KINDS:
+        return Clue(value[0], _number_of_clue(value[1]))
+    raise wrong("a pair of kind and number", value)
+
+
+def as_text(value: object) -> str:
+    """Any value of a document, as text for a record."""
+    try:
+        return value if isinstance(value, str) else str(value)
+    except Exception:  # any error of a third-party type; an integer of 5000 digits
+        return f"this {type(value).__name__}"
+
+
+def _own_id(value: object) -> str | int | float | None:
+    """The id of a document as it is stored in a record, for ids of any type."""
+    if isinstance(value, int | float):
+        return value if abs(value) < 2**63 else shown(value)  # NaN is not
+    return None if value is None else storable(as_text(value))
+
+
+ClueField = Annotated[
+    Clue,
+    PlainValidator(_clue),
+    PlainSerializer(lambda clue: [clue.kind, clue.index]),
+    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
+]
+ClueNumber = Annotated[
+    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
+]
+OwnId = Annotated[
+    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
+]
+
+
+# --- questions, and what judges say
+
+NO_NAMES: Mapping[str, str] = MappingProxyType({})
+
+
+class ForeignError(FieldError):
+    """The object is of a different kind, such as another file format; the message says so."""
+
+
 class Asked(Model):
     """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
@@ -55,6 +113,24 @@ class Asked(Model):
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)
+
+    @classmethod
+    def of(
+        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
+    ) -> Self:
+        """The question as far as a record can hold it: odd documents must not lose paid replies.
+
+        Args:
+            doc: the document: its fields are texts, numbers or lists of these.
+            names: names in the document, where they differ.
+            known: values that are not read from the document.
+        """
+        fields = {}
+        for name, field in cls.model_fields.items():
+            key = names.get(name, field.alias or name)
+            if name not in known and not field.exclude and (key in doc or field.is_required()):
+                fields[name] = _recorded(doc.get(key), field.annotation)
+        return cls.model_validate({**fields, **known}, by_name=True)
 
     @property
     def key(self) -> tuple[str, int]:
@@ -67,6 +143,28 @@ class Asked(Model):
         return (self.task, str(self.key[1]))
 
 
+def _recorded(value: Any, annotation: Any) -> Any:
+    parts = get_args(annotation)
+    if get_origin(annotation) is tuple:
+        there = value if isinstance(value, list | tuple) else ()
+        return tuple(_recorded(each, parts[0]) for each in there)
+    if annotation is Any:
+        return value
+    if get_origin(annotation) is Literal:
+        return value if value in parts else parts[0]
+    optional = NoneType in parts
+    plain = parts[0] if optional else annotation
+    plain = getattr(plain, "__origin__", plain)
+    if plain is int:
+        whole = type(value) is int and 0 <= value < 2**63
+        return value if whole else None if optional else 0
+    if plain is float:
+        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
+    if plain is bool:
+        return bool(value)
+    return (None if optional else "") if value is None else as_text(value)
+
+
 class FromJudge(Model):
     """What a judge may have been asked for."""
 
@@ -76,12 +174,12 @@ class FromJudge(Model):
     @property
     def error(self) -> str | None:
         """Why there is no value; None if there is one."""
-        return self.reason or (self.verdict and self.verdict.error)
+        return self.reason or (self.verdict.error if self.verdict else None)
 
     @property
     def reply(self) -> str | None:
         """The judge's complete reply; None if it was not asked, or gave none."""
-        return self.verdict and self.verdict.reply
+        return self.verdict.reply if self.verdict else None
 
 
 def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:

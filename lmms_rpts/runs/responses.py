@@ -15,7 +15,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import (
     SUFFIXES,
     ReadError,
@@ -25,7 +24,7 @@ from lmms_rpts.base.rows import (
     read_rows,
     row_files,
 )
-from lmms_rpts.runs.samples import TARGET, holds_record, own_metrics, task_of, unwrapped
+from lmms_rpts.runs.samples import TARGET, holds_record, own_metrics, task_of
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
@@ -172,7 +171,13 @@ def read_responses(
     saved = SavedResponses(", ".join(str(path) for path in paths))
     likelihoods: LikelihoodError | None = None
     try:
-        files = [file for path in paths for file in response_files(Path(path))]
+        files: list[Path] = []
+        for path in map(Path, paths):
+            if not path.expanduser().exists():
+                raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
+            found = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
+            # Of a folder with samples of lmms-eval, only these.
+            files += [each for each in found if task_of(each)] or found
         for file in files:
             # Samples of lmms-eval name their task in the file name alone.
             task = task_of(file)
@@ -196,14 +201,6 @@ def read_responses(
     return saved
 
 
-def response_files(path: Path) -> list[Path]:
-    """The file, or those below a folder: the samples of lmms-eval if there are any."""
-    if not path.expanduser().exists():
-        raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-    files = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
-    return [each for each in files if task_of(each)] or files
-
-
 def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | None) -> None:
     """Add the responses of a row.
 
@@ -223,21 +220,22 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
         raise ResponsesError(f"{place} has {lacks}")
-    texts = responses_of(entry, place)
-    key, recorded = DocumentKey(task, kind, str(entry[kind])), holds_record(entry)
+    texts, key = responses_of(entry, place), DocumentKey(task, kind, str(entry[kind]))
     model, number = entry.get("model"), entry.get("round")
     run = RunKey(model if isinstance(model, str) else "", number if type(number) is int else None)
     if row.file not in saved.files:
         saved.files.append(row.file)
+    scored = "filtered_resps" in entry and holds_record(entry)
     found = SavedDocument(
         [(row if row.offset is None else replace(row, fields={}), None)],
-        recorded,
-        own_metrics(entry),
+        scored,
+        {"accuracy": entry.get("accuracy")} if scored else own_metrics(entry),
         entry.get(TARGET) if isinstance(entry.get(TARGET), str) else None,
         hash(tuple(each.text for each in texts)),
     )
     if "rounds" not in entry:
-        _join(saved, run, key, found, place, "response" in entry)
+        if saved.runs.setdefault(run, {}).setdefault(key, found) is not found:
+            _join(saved.runs[run][key], found, key, place, "response" in entry)
         return
     first, known = 0, saved.runs.get(RunKey(run.model, 0), {}).get(key)
     if known and not run.model and known.rows[0][0].file == row.file:
@@ -253,18 +251,9 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
 
 
 def _join(
-    saved: SavedResponses,
-    run: RunKey,
-    key: DocumentKey,
-    found: SavedDocument,
-    place: str,
-    more: bool = False,
+    known: SavedDocument, found: SavedDocument, key: DocumentKey, place: str, more: bool
 ) -> None:
-    """Add responses to a document; ``more``: those of several rows are its repeats."""
-    documents = saved.runs.setdefault(run, {})
-    known = documents.setdefault(key, found)
-    if known is found:
-        return
+    """Add responses to those of a document; ``more``: those of several rows are its repeats."""
     same_file = known.rows[0][0].file == found.rows[0][0].file
     known.metrics = {**found.metrics, **known.metrics}
     if same_file and more:
@@ -287,9 +276,9 @@ def entry_of(row: Row) -> Mapping[str, Any]:
     """The fields of a row by the names of lmms-eval; a blank cell of CSV is an empty response."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
-    if found := _prediction(row):
-        return found
     fields = dict(row.fields)
+    if ("question_id" in fields or row.key) and not {"response", "resps"} & {*fields}:
+        return _prediction(row) or fields
     if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
         fields |= {name: fields[other] for other, name in _PUBLISHED.items()}
     return {"response": ""} | fields if "response" in row.cells else fields
@@ -305,9 +294,7 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     """
     fields = row.fields
     # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
-    own_id = fields.get("question_id", row.key or None)
-    if own_id is None or {"response", "resps"} & {*fields}:
-        return None
+    own_id = fields.get("question_id", row.key)
     rounds = fields.get("num_inferences")
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
     if not all(each is None or isinstance(each, str) for each in answers):
@@ -389,17 +376,25 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
             f"{place} holds likelihoods of answer options, not a response: only free text can be "
             "scored"
         )
-    texts = unwrapped(found)
+    # lmms-eval saves the list of a single request within a list.
+    texts = found if isinstance(found, list) else [found]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
         raise ResponsesError(f"{place} has no text as response or resps")
     counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
+    tokens = [
+        {name: each[name] for name in _COUNTS if type(each.get(name)) is int and each[name] >= 0}
+        if isinstance(each, dict)
+        else {}
+        for each in counts
+    ]
     return [
+        # Lone surrogates, which models emit, can't be written to files.
         SavedResponse(
-            None if text is None else storable(text),
-            _tokens(counts[at]) if at < len(counts) else None,
+            None if text is None else text.encode("utf-8", "replace").decode(), counted or None
         )
-        for at, text in enumerate(texts)
+        for text, counted in zip_longest(texts, tokens[: len(texts)], fillvalue=None)
     ]
 
 
@@ -419,12 +414,3 @@ def _holds_likelihood(found: object) -> bool:
         if isinstance(found, str) and _LIKELIHOOD.fullmatch(found):
             return True
     return False
-
-
-def _tokens(counts: object) -> Mapping[str, int] | None:
-    if not isinstance(counts, dict):
-        return None
-    known = {name: counts.get(name) for name in _COUNTS}
-    return {
-        name: value for name, value in known.items() if type(value) is int and value >= 0
-    } or None

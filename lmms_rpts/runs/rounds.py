@@ -8,8 +8,9 @@ from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.escaping import NONE as NONE
-from lmms_rpts.base.escaping import interval, listed
+from lmms_rpts.base.escaping import listed
+from lmms_rpts.stats.figures import NONE as NONE
+from lmms_rpts.stats.figures import interval
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import R

@@ -14,8 +14,8 @@ from pydantic import ValidationError
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, parse_json, read_rows
-from lmms_rpts.base.schema import FieldError, ForeignError, Model, Text, Whole, first_fault, shown
-from lmms_rpts.runs.record import R
+from lmms_rpts.base.schema import FieldError, Model, Text, Whole, first_fault, shown
+from lmms_rpts.runs.record import ForeignError, R
 
 SAMPLES = "_samples_"
 _SCHEMAS = "lmms_rpts."
@@ -300,10 +300,7 @@ TARGET = "target"
 
 def own_metrics(entry: Mapping[str, Any]) -> dict[str, Any]:
     """The values of the task's own metrics in a row, which are numbers or objects."""
-    names = {"accuracy"} & {*entry} if holds_record(entry, _RPTS) else {*entry} - _NOT_METRICS
+    names = {*entry} - _NOT_METRICS
     # The order is that of the task's metrics.
-    return {
-        name: value
-        for name, value in entry.items()
-        if name in names and isinstance(value, int | float | dict)
-    }
+    values = ((name, value) for name, value in entry.items() if name in names)
+    return {name: value for name, value in values if isinstance(value, int | float | dict)}

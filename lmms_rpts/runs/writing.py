@@ -7,14 +7,13 @@ import math
 import secrets
 import statistics
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
 from datetime import datetime, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
-from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.files import draft_of
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.reading import RESULTS, read_results, results_beside
 from lmms_rpts.runs.samples import SAMPLES
 
@@ -30,76 +29,85 @@ class Written:
     samples: Mapping[str, Path]
 
 
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """A response, None if the model's request failed, with its token counts and its record.
+
+    ``target``: the gold answer; ``entry``: the row in which the response was saved.
+    """
+
+    text: str | None = None
+    tokens: Mapping[str, int] | None = None
+    record: str = ""
+    target: str = ""
+    entry: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
 class RunWriter:
     """Writes samples into drafts, which appear under their names when the run is complete."""
 
-    def __init__(self, folder: Path) -> None:
-        self.folder = folder
-        self._drafts: dict[str, tuple[Path, TextIO]] = {}
+    folder: Path
+    drafts: dict[str, tuple[Path, TextIO]] = field(default_factory=dict)
 
     def add(
-        self,
-        task: str,
-        doc_id: int,
-        responses: Sequence[str | None],
-        records: Sequence[str],
-        **more: Any,
+        self, task: str, doc_id: int, samples: Sequence[Sample], metrics: Mapping[str, Any]
     ) -> None:
-        """Add the sample of a document.
-
-        Args:
-            responses: one per repeat; None: the request of the model failed.
-            records: the record of each response, as JSON.
-            more: the gold answer (``target``), the values of metrics, and others by their names.
-        """
-        if task not in self._drafts:
+        """Add the sample of a document, with the values of its metrics; one response per repeat."""
+        if task not in self.drafts:
             draft = self.folder / f".{secrets.token_hex(4)}.draft"
-            self._drafts[task] = draft, draft.open("w", encoding="utf-8")
-        several = len(records) > 1
+            self.drafts[task] = draft, draft.open("w", encoding="utf-8")
+        first, records = samples[0], [each.record for each in samples]
         sample = {
             "doc_id": doc_id,
-            **more,
-            "resps": list(responses),
-            "filtered_resps": list(records) if several else records[0],
+            "target": first.target,
+            "token_counts": [each.tokens for each in samples],
+            **metrics,
+            **{name: first.entry[name] for name in ("input", "doc_hash") if name in first.entry},
+            "resps": [each.text for each in samples],
+            "filtered_resps": records if len(records) > 1 else records[0],
         }
-        line = storable(json.dumps(sample, ensure_ascii=False))
-        self._drafts[task][1].write(f"{line}\n")
+        line = json.dumps(sample, ensure_ascii=False).encode("utf-8", "replace").decode()
+        self.drafts[task][1].write(f"{line}\n")
 
     def publish(self, results: Mapping[str, Any]) -> Written:
-        """Give the drafts their names, which begin with the date, and write the results."""
-        for _, file in self._drafts.values():
-            file.close()
-        now = datetime.now(timezone.utc)
-        date = f"{now:%Y%m%d_%H%M%S}"
+        """Give the drafts their names, which begin with the date, and write the results.
+
+        Earlier runs in the folder whose judging had stopped, and which this one replaces, are
+        removed: they would count as other rounds of the model.
+        """
+        old = [] if results["usage"]["judges"]["stopped"] else _replaced(self.folder, results)
+        date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
         stem, number = date, 1
         while any(self.folder.glob(f"{stem}_*")):
             number += 1
             stem = f"{date}-{number}"
-        whole = {**results, "date": date}
-        with draft_of(self.folder / f"{stem}{RESULTS}") as draft:
-            draft.write_text(json.dumps(whole, indent=2, ensure_ascii=False), encoding="utf-8")
-            samples = {task: self.folder / f"{stem}{SAMPLES}{task}.jsonl" for task in self._drafts}
-            for task, path in samples.items():
-                self._drafts[task][0].rename(path)
-        self._drafts.clear()
-        return Written(self.folder / f"{stem}{RESULTS}", samples)
-
-    def discard(self) -> None:
-        """Remove the drafts that were not published."""
-        for draft, file in self._drafts.values():
+        for _, file in self.drafts.values():
             file.close()
-            draft.unlink(missing_ok=True)
+        path = self.folder / f"{stem}{RESULTS}"
+        with draft_of(path) as draft:
+            whole = {**results, "date": date}
+            draft.write_text(json.dumps(whole, indent=2, ensure_ascii=False), encoding="utf-8")
+            samples = {task: self.folder / f"{stem}{SAMPLES}{task}.jsonl" for task in self.drafts}
+            for task, place in samples.items():
+                self.drafts[task][0].rename(place)
+        for replaced in old:
+            replaced.unlink(missing_ok=True)
+        return Written(path, samples)
 
 
 @contextmanager
 def open_run(folder: Path) -> Iterator[RunWriter]:
-    """A writer of a run in a folder, which is created; without `publish`, nothing is left."""
+    """A writer of a run in a folder, which is created; what is not published is removed."""
     folder.mkdir(parents=True, exist_ok=True)
     writer = RunWriter(folder)
     try:
         yield writer
     finally:
-        writer.discard()
+        for draft, file in writer.drafts.values():
+            with suppress(OSError):  # what it holds cannot be written: a full disk
+                file.close()
+            draft.unlink(missing_ok=True)
 
 
 def metric_results(values: Mapping[str, Sequence[Any]], means: Mapping[str, float]) -> Any:
@@ -117,22 +125,20 @@ def metric_results(values: Mapping[str, Sequence[Any]], means: Mapping[str, floa
     return found
 
 
-def replaced_files(folder: Path, results: Mapping[str, Any]) -> list[Path]:
-    """The files of earlier runs in a folder whose judging had stopped, and which these replace.
-
-    They would count as other rounds of the model.
-    """
+def _replaced(folder: Path, results: Mapping[str, Any]) -> list[Path]:
+    """The files of the same run whose judging had stopped."""
 
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
         ours = config.get("lmms_rpts") or {}  # a run may go on with another time limit
         measured = [ours.get(name) for name in ("judge", "evidence", "source")]
-        return [results.get("model_name"), results.get("n-samples"), config.get("ids"), *measured]
+        selected = [config.get(name) for name in ("limit", "offset", "ids")]
+        return [results.get("model_name"), results.get("n-samples"), *selected, *measured]
 
     files: dict[Path, None] = {}
     for samples in folder.glob(f"*{SAMPLES}*.jsonl"):
         old = read_results(samples)
         judges = (old.get("usage") or {}).get("judges") or {}
-        if judges.get("stopped") and extent(old) == extent(results):
+        if judges.get("stopped") and extent(old) == json.loads(json.dumps(extent(results))):
             files |= {samples: None, results_beside(samples): None}
     return list(files)

@@ -13,20 +13,14 @@ from lmms_rpts.base.schema import Model
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
-from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import FromJudge, JudgeGrade
-from lmms_rpts.scoring.missing import Tally, missing_response
-from lmms_rpts.scoring.question import field_faults, question_of
+from lmms_rpts.scoring.question import field_faults
 from lmms_rpts.scoring.reading import internal_error
+from lmms_rpts.scoring.scorer import Scorer, missing_response
 
 Doc = Mapping[str, Any]
-
-NO_REFERENCE = "the question has no reference answer that a judge could compare with"
-
-SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
-"""The score of an outcome of the rules."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +45,7 @@ class Given:
     missing: bool = False
 
 
-class GradingScorer:
+class GradingScorer(Scorer):
     """Scores answers by rules or a judge; subclasses define both, and what is recorded besides.
 
     Args:
@@ -59,15 +53,13 @@ class GradingScorer:
         judge: the judge if the settings name none.
 
     Attributes:
-        RECORD, METRICS: type of the records, and their metrics.
         DATA, DOCUMENT: name of the data, for messages, and the fields of its documents.
         NAMES: fields of a question that have another name in the documents.
         unasked: metrics without a value because the settings leave out their questions.
         unjudged: the reason given for an answer that was not sent to a judge.
     """
 
-    RECORD: ClassVar[type[Any]]
-    METRICS: ClassVar[Metrics]
+    UNSCORED = "graded and are left out of the means (grader_coverage)"
     DATA: ClassVar[str]
     DOCUMENT: ClassVar[type[Model]]
     NAMES: ClassVar[Mapping[str, str]] = {"images": "img_path"}
@@ -76,17 +68,13 @@ class GradingScorer:
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.settings, self.prompts = settings, Prompts(settings.prompts)
-        self.judge = self.choose(judge)
-        self.tally, self._asked = Tally(), Counter[str]()
-        self._failed: dict[str, list[str]] = {}
+        super().__init__(self.choose(judge))
+        self._asked = Counter[str]()
+        self._failures: dict[str, list[str]] = {}
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
         return NO_JUDGE
-
-    def question(self, doc: Doc) -> Doc:
-        """The document itself."""
-        return doc
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why a document cannot be scored, as sentences without their full stops."""
@@ -94,7 +82,7 @@ class GradingScorer:
 
     async def score(self, response: str | None, question: Doc, judge: Client) -> Any:
         """The record of a response; an internal error affects this response only."""
-        self.tally.hear(response)
+        self.hear(response)
         try:
             given = self.read(response, question)
             grade, more = await self.ask(given, question, judge)
@@ -129,7 +117,8 @@ class GradingScorer:
     def record(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> Any:
         """The record of a response: its parts, the judge's grade, and further answers."""
         score, reason = (given.score, given.reason) if grade is None else (grade.score, grade.error)
-        return self.RECORD(
+        record: Any = self.RECORD
+        return record(
             outcome="unscored" if score is None else "scored",
             reason=reason if score is None else None,
             score=score,
@@ -145,9 +134,8 @@ class GradingScorer:
 
     def instance(self, doc: Doc, **known: Any) -> Any:
         """The question of a document; ``known``: values that are not read from it."""
-        return question_of(
-            self.RECORD.model_fields["instance"].annotation, doc, self.NAMES, **known
-        )
+        kind: Any = self.RECORD.model_fields["instance"].annotation
+        return kind.of(doc, self.NAMES, **known)
 
     def further(self, record: Any) -> Iterable[tuple[str, FromJudge | None]]:
         """The answers to further questions, each with what it means that there is none."""
@@ -155,33 +143,15 @@ class GradingScorer:
 
     def note(self, record: Any) -> None:
         """Count a record for the warnings of ``report``."""
-        self.tally.note(record.reason if record.score is None else None)
+        super().note(record)
         for what, entry in self.further(record):
             self._asked[what] += entry is not None
             if entry is not None and entry.error not in (None, NOT_JUDGED):
-                self._failed.setdefault(what, []).append(str(entry.error))
+                self._failures.setdefault(what, []).append(str(entry.error))
 
     def report(self) -> None:
         """Log what the table of results does not show."""
-        self.tally.report("graded and are left out of the means (grader_coverage)")
-        for what, errors in self._failed.items():
+        super().report()
+        for what, errors in self._failures.items():
             asked = self._asked[what]
             logger.warning("{} of {} {}; first: {}", len(errors), asked, what, errors[0])
-        self.tally = Tally()
-        self._asked.clear()
-        self._failed.clear()
-
-
-def known_grade(reference: str, answer: str) -> JudgeGrade | None:
-    """The grade for a missing reference or a missing answer, which needs no judge."""
-    if not reference.strip():
-        return JudgeGrade(score=None, reason=NO_REFERENCE)
-    return None if answer.strip() else JudgeGrade(score=0.0)
-
-
-def grade_of(verdict: Verdict, right: str, unjudged: str = NOT_JUDGED) -> JudgeGrade:
-    """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
-    if verdict.error == NOT_JUDGED:
-        return JudgeGrade(score=None, reason=unjudged)
-    score = None if verdict.error else float(verdict.value == right)
-    return JudgeGrade(score=score, verdict=verdict)

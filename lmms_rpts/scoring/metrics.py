@@ -22,11 +22,6 @@ def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
     return round(rpts, 9) >= threshold
 
 
-def _accuracy(record: RptsRecord) -> float | None:
-    correct = record.answer.correct
-    return None if correct is None else float(correct)
-
-
 def _right_and_sound(record: RptsRecord) -> float | None:
     """Whether the answer is right and the reasoning sound."""
     correct = record.answer.correct
@@ -74,7 +69,11 @@ _of_answers = partial(_share, needs_answer=True)
 _GROUPS = {
     PUBLISHED: (
         _score("rpts", lambda record: record.rpts, words="mean score of the reasoning"),
-        _of_answers("accuracy", _accuracy, words="right answers"),
+        _of_answers(
+            "accuracy",
+            lambda record: None if (right := record.answer.correct) is None else float(right),
+            words="right answers",
+        ),
         _of_answers(
             "accuracy_rpts", _right_and_sound, words="right answers with an RPTS of at least 0.5"
         ),

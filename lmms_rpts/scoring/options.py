@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any, get_args
 
 from lmms_rpts.base.settings import Settings, Source, TransformMode, parse_choice
 from lmms_rpts.judging.prompts import Prompts
@@ -13,9 +13,7 @@ from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.scoring.metrics import RIGHT_REASON
-
-AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
-ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+from lmms_rpts.scoring.question import ANSWER_FORMS, AnswerForm
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]
 """A custom function: whether a response is right for its document; None: undecided."""

@@ -4,36 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache
-from types import NoneType
-from typing import Annotated, Any, Literal, TypeVar, get_args, get_origin
+from functools import cache, partial
+from typing import Any, Literal, TypeVar, get_args
 
-from pydantic import Field, PlainValidator, PrivateAttr, ValidationError, WithJsonSchema
+from pydantic import Field, PrivateAttr, ValidationError
 
-from lmms_rpts.base.escaping import count, storable
+from lmms_rpts.base.escaping import count
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import Asked, unset
+from lmms_rpts.runs.record import NO_NAMES, Asked, OwnId, unset
 
 A = TypeVar("A", bound=Asked)
 
 Stance = Literal["agree", "disagree"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
 
+AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
+ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+
 Relation = Literal["guided", "adversarial", "independent"]
 """How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
 
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
-_ABILITIES = {
-    "识别": "Recognition",
-    "常识": "Commonsense",
-    "空间感知": "Spatial awareness",
-    "数学": "Math",
-    "比较图像": "Compare images",
-}
-"""English names of the abilities in the Chinese texts of RPTS-Eval."""
 
 
 @cache  # asked for each response and metric
@@ -46,108 +40,35 @@ def cluster_of(task: str, own_id: str) -> tuple[str, str]:
     return (_family(task), own_id)
 
 
-# --- values of documents, which may be of any type -----------------------------------------------
-
-
-def as_text(value: object) -> str:
-    """Any value of a document, as text for a record."""
-    try:
-        return value if isinstance(value, str) else str(value)
-    except Exception:  # any error of a third-party type; an integer of 5000 digits
-        return f"this {type(value).__name__}"
-
-
-def _own_id(value: object) -> str | int | float | None:
-    """The id of a document as it is stored in a record, for ids of any type."""
-    if isinstance(value, int | float):
-        return value if abs(value) < 2**63 else shown(value)  # NaN is not
-    return None if value is None else storable(as_text(value))
-
-
-def question_of(
-    kind: type[A], doc: Mapping[str, Any], names: Mapping[str, str], /, **known: Any
-) -> A:
-    """The question as far as a record can hold it: odd documents must not lose paid-for replies.
-
-    Args:
-        kind: type of the question: fields with texts, numbers or lists of these.
-        names: names in the document, where they differ.
-        known: values that are not read from the document.
-    """
-    fields = {}
-    for name, field in kind.model_fields.items():
-        key = names.get(name, field.alias or name)
-        if name not in known and not field.exclude and (key in doc or field.is_required()):
-            fields[name] = _recorded(doc.get(key), field.annotation)
-    return kind.model_validate({**fields, **known}, by_name=True)
-
-
-def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    if annotation is Any:
-        return value
-    if get_origin(annotation) is Literal:
-        return value if value in parts else parts[0]
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    plain = getattr(plain, "__origin__", plain)
-    if plain is int:
-        whole = type(value) is int and 0 <= value < 2**63
-        return value if whole else None if optional else 0
-    if plain is float:
-        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
-    if plain is bool:
-        return bool(value)
-    return (None if optional else "") if value is None else as_text(value)
-
-
 # --- images --------------------------------------------------------------------------------------
 
-_NAMES = {"zh": "图片{}"}
-_NAME = "Image {}"
 
-
-class DocumentImages:
-    """The images of one document; nothing is decoded until a judge needs an image.
+def judge_images(
+    load: Callable[[], Sequence[Any]],
+    count: int,
+    longest: int = DEFAULT_LONGEST,
+    language: str = "en",
+) -> tuple[JudgeImage, ...]:
+    """The images of a document by number; nothing is decoded until a judge needs an image.
 
     Args:
         load: returns all Pillow images of the document.
+        count: their number.
         longest: maximum of the longer side, in pixels.
         language: language of the prompts, for the names of the images.
     """
 
-    def __init__(
-        self,
-        load: Callable[[], Sequence[Any]],
-        longest: int = DEFAULT_LONGEST,
-        language: str = "en",
-    ) -> None:
-        self._load, self._longest = load, longest
-        self._name = _NAMES.get(language, _NAME)
-        self._images: dict[int, JudgeImage] = {}
-
-    def __getitem__(self, number: int) -> JudgeImage:
-        """The image with this number, from 0; loading it raises ImageError if there is none."""
-        if number not in self._images:
-            name = self._name.format(number)
-            self._images[number] = JudgeImage(name, lambda: self._one(number), self._longest)
-        return self._images[number]
-
-    def _one(self, number: int) -> Any:
-        images = self._load()
+    def image(number: int) -> Any:
+        images = load()
         if number >= len(images):
             raise ImageError(f"the document has {len(images)} images")
         return images[number]
 
+    name = "图片{}" if language == "zh" else "Image {}"
+    return tuple(JudgeImage(name.format(at), partial(image, at), longest) for at in range(count))
+
 
 # --- the question --------------------------------------------------------------------------------
-
-OwnId = Annotated[
-    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
-]
 
 
 class Question(Asked):
@@ -174,12 +95,14 @@ class Question(Asked):
         True, "false if the images are not at hand, and their number is not known; omitted if true"
     )
     _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
-    _images: DocumentImages | None = PrivateAttr(None)
+    _images: tuple[JudgeImage, ...] | None = PrivateAttr(None)
 
     @classmethod
-    def of(cls, doc: Mapping[str, Any], **known: Any) -> Question:
-        """The question of a document; ``known``: values that are not read from it."""
-        question = question_of(cls, doc, {}, **known)
+    def of(
+        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
+    ) -> Question:
+        """The question of a document, with its images; see `Asked.of`."""
+        question = super().of(doc, names, **known)
         question._document, question._images = doc, getattr(doc, "images", None)
         return question
 
@@ -187,11 +110,11 @@ class Question(Asked):
         self, load: Callable[[], Sequence[Any]], longest: int = DEFAULT_LONGEST
     ) -> Question:
         """This question with its Pillow images, which are loaded when a judge needs them."""
-        self._images = DocumentImages(load, longest, self.language)
+        self._images = judge_images(load, len(self.visual_clue), longest, self.language)
         return self
 
     @property
-    def images(self) -> DocumentImages | None:
+    def images(self) -> tuple[JudgeImage, ...] | None:
         """The images for judges with vision; None if they are not available."""
         return self._images
 
@@ -206,11 +129,6 @@ class Question(Asked):
         if self.own_id is None:
             return str(self.key[1])
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
-
-    @property
-    def abilities(self) -> tuple[str, ...]:
-        """The abilities, in English if RPTS-Eval names them in both languages."""
-        return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in self.ability))
 
     @property
     def is_statement(self) -> bool:
@@ -275,3 +193,19 @@ def gold_faults(doc: Mapping[str, Any]) -> Iterator[str]:
                     f"'reasoning' cites Image{clue.index} in line {at}, but the document has "
                     f"{count(images, 'image')}, numbered from 0"
                 )
+
+
+def answer_faults(doc: Mapping[str, Any], form: AnswerForm) -> Iterator[str]:
+    """Why the rules cannot grade answers to a document, as sentences without their full stops."""
+    if form == "agree" and doc["answer"] not in STANCES:
+        wanted = " or ".join(STANCES)
+        yield (
+            f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
+            "of rpts_transform to choice, number, text or none, or grade to a function"
+        )
+    elif form == "choice" or form == "number" or form == "text":
+        from lmms_rpts.grading.grader import gold_fault
+
+        question = Question.of(doc)
+        if fault := gold_fault(form, question.answer, question.options):
+            yield f"'answer' cannot be graded as a {form}: {fault}"

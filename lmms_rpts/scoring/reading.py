@@ -14,7 +14,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_yes_no, strip_thinking
+from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (
@@ -32,12 +32,12 @@ from lmms_rpts.reasoning.answer_lines import (
     without_answer,
 )
 from lmms_rpts.reasoning.clues import is_bare_step, lower
-from lmms_rpts.reasoning.thinking import select_thinking
-from lmms_rpts.reasoning.tree import distinct_premises, limit_steps
-from lmms_rpts.scoring.missing import missing_response
+from lmms_rpts.reasoning.thinking import select_thinking, strip_thinking
+from lmms_rpts.reasoning.tree import limit_steps
 from lmms_rpts.scoring.options import Grader, Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.record import Answer, Transform
+from lmms_rpts.scoring.scorer import missing_response
 
 NOT_READ = "the rules cannot read the stated answer"
 UNDECIDED = "the rules cannot decide whether the answer is right"
@@ -99,8 +99,9 @@ async def read(
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
-    reading = unread(question, NO_THINKING)
-    if judged is not None:
+    if judged is None:
+        reading = unread(question, NO_THINKING)
+    else:
         reading = await _read_steps(judged, question, judge, options)
     if statement:
         answer = await _read_stance(part, question, judge, options)
@@ -127,22 +128,22 @@ async def _read_steps(
     if not statement:
         text, is_answer = without_answer(text), is_any_answer_line
     extracted = extract_chain(text, question.language, is_answer)
-    chain, read_by, verdict = extracted.chain, "rule", None
+    chain, verdict = extracted.chain, None
     unsure = options.mode == "llm" or (options.mode == "auto" and not extracted.clean)
     if unsure and judge.writes and part.text.strip():
         kind = "transform" if statement else "question_steps"
         request = options.prompts.request(
             kind, question.language, parse=parse_steps, **steps_fields(kind, question, part.text)
         )
-        verdict, read_by = await judge.ask(request), "llm"
+        verdict = await judge.ask(request)
         chain = ReasoningChain((), question.language)
         if verdict.error is None and verdict.value != _NO_STEPS:
             chain = parse_chain(str(verdict.value), question.language)
     cut = (f"{CUT}{part.cut}",) if part.cut else ()
     problems = (*cut, *chain.problems)
-    chain, left_out = limit_steps(distinct_premises(chain), options.max_steps)
+    chain, left_out = limit_steps(chain, options.max_steps)
     transform = Transform(
-        read_by=read_by if chain.steps else "nothing",
+        read_by="nothing" if not chain.steps else "llm" if verdict else "rule",
         style=extracted.style,
         source=part.source,
         chain=tuple(format_chain(chain)),
@@ -277,25 +278,17 @@ def told(verdict: Verdict, request: Request) -> Verdict:
 def internal_error(error: Exception, stage: str) -> str:
     """The reason of a response that a bug of this package leaves unscored; the bug is logged.
 
-    Bad model output is expected, and is read without exceptions.
-
-    Args:
-        error: the exception.
-        stage: the work: ``reading a response``.
+    Bad model output is expected, and is read without exceptions; ``stage``: the work that failed.
     """
     said = f"{FAULT} while {stage}: {type(error).__name__}: {error}"
-    reason = visible(said[:_LONGEST_FAULT])
-    # Not loguru's own traceback: it shows the values of variables, including keys.
-    _log_fault(stage, type(error).__name__, "".join(traceback.format_exception(error)))
-    return reason
+    _log_fault(stage, "".join(traceback.format_exception(error)))
+    return visible(said[:_LONGEST_FAULT])
 
 
 @lru_cache(maxsize=64)  # the same bug may befall many responses
-def _log_fault(stage: str, kind: str, trace: str) -> None:
+def _log_fault(stage: str, trace: str) -> None:
+    # Not loguru's own traceback: it shows the values of variables, including keys.
     logger.error(
-        "{} while {}: {}. The response is left unscored, the run continues. Please report this:\n{}",
-        FAULT,
-        stage,
-        kind,
-        "\n".join(map(visible, trace.split("\n"))),
+        "{} while {}. The response is left unscored, the run continues. Please report this:\n{}",
+        *(FAULT, stage, "\n".join(map(visible, trace.split("\n")))),
     )

@@ -4,22 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from functools import cached_property
-from typing import Annotated, ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args
 
-from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema, model_validator
+from pydantic import Field, model_validator
 
-from lmms_rpts.base.schema import (
-    FieldError,
-    Flag,
-    Model,
-    Number,
-    Several,
-    Share,
-    Text,
-    Whole,
-    shown,
-    wrong,
-)
+from lmms_rpts.base.schema import FieldError, Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.base.settings import Source
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import (
@@ -30,42 +19,18 @@ from lmms_rpts.reasoning import (
     Step,
     build_tree,
 )
-from lmms_rpts.reasoning.clues import KINDS, ClueKind, Evidence
+from lmms_rpts.reasoning.clues import ClueKind, Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality
-from lmms_rpts.runs.record import FromJudge, Record, unset
+from lmms_rpts.runs.record import ClueField, ClueNumber, FromJudge, Record, unset
 from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON
-from lmms_rpts.scoring.missing import NO_RESPONSE, REQUEST_FAILED
 from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.scorer import NO_RESPONSE, REQUEST_FAILED
 
 NO_GRADE = "the task's metrics don't say whether the answer is right"
 
 
-def _number_of_clue(value: object) -> int | None:
-    """The number of a clue; models may write numbers of many digits."""
-    if value is None or (type(value) is int and value >= 0):
-        return value
-    raise FieldError(f"should be a whole number or null, not {shown(value)}")
-
-
-def _clue(value: object) -> Clue:
-    if isinstance(value, Clue):
-        return value
-    if isinstance(value, list | tuple) and len(value) == 2 and value[0] in KINDS:
-        return Clue(value[0], _number_of_clue(value[1]))
-    raise wrong("a pair of kind and number", value)
-
-
 ReadBy = Literal["rule", "llm", "nothing"]
-ClueField = Annotated[
-    Clue,
-    PlainValidator(_clue),
-    PlainSerializer(lambda clue: [clue.kind, clue.index]),
-    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
-]
-ClueNumber = Annotated[
-    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
-]
 
 
 class Answer(FromJudge):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache
-from typing import Any, ClassVar, Protocol
+from typing import Any
 
 from loguru import logger
 
@@ -29,14 +29,12 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import Record
 from lmms_rpts.scoring.metrics import METRICS
-from lmms_rpts.scoring.missing import Tally
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import CUT, Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import Diagnosis, Fault, FirstError, RptsRecord, Scoring
+from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.scoring.steps import Judged, evidence_for, judge_steps
 
 STEPLESS_FROM = 0.05
@@ -137,33 +135,7 @@ def _needed(
 # --- the scorer of a task ------------------------------------------------------------------------
 
 
-class Scorer(Protocol):
-    """How the responses to a task are scored.
-
-    Attributes:
-        RECORD: the type of its records.
-        METRICS: their metrics, by name.
-        judge: name of the judge to ask; ``none`` if nobody is asked.
-    """
-
-    RECORD: ClassVar[type[Record]]
-    METRICS: ClassVar[Metrics]
-    judge: str
-
-    def question(self, doc: Mapping[str, Any]) -> Any:
-        """The question of a document."""
-
-    async def score(self, response: str | None, question: Any, judge: Client) -> Record:
-        """The record of a response; raises nothing for bad output of a model or judge."""
-
-    def note(self, record: Any) -> None:
-        """Count a record for the warnings of ``report``; records need not be kept."""
-
-    def report(self) -> None:
-        """Log what the table of results does not show."""
-
-
-class RptsScorer:
+class RptsScorer(Scorer):
     """Scores responses by RPTS.
 
     Args:
@@ -171,12 +143,13 @@ class RptsScorer:
         judge: name of the judge.
     """
 
-    RECORD: ClassVar[type[Record]] = RptsRecord
-    METRICS: ClassVar[Metrics] = METRICS
+    RECORD, METRICS = RptsRecord, METRICS
+    UNSCORED = "judged and are left out of the means (judge_coverage)"
 
     def __init__(self, options: Options, judge: str) -> None:
-        self.options, self.judge = options, judge
-        self.tally, self._counts, self._undecided = Tally(), Counter[str](), Counter[str]()
+        super().__init__(judge)
+        self.options = options
+        self._counts, self._undecided = Counter[str](), Counter[str]()
 
     def question(self, doc: Mapping[str, Any]) -> Question:
         """The question of a document."""
@@ -184,12 +157,12 @@ class RptsScorer:
 
     async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""
-        self.tally.hear(response)
+        self.hear(response)
         return await score_response(response, question, judge, self.options)
 
     def note(self, record: RptsRecord) -> None:
         """Count a record for the warnings of ``report``."""
-        self.tally.note(record.reason)
+        super().note(record)
         counts, answer = self._counts, record.answer
         counts[record.outcome] += 1
         counts["cut"] += any(each.startswith(CUT) for each in record.transform.problems)
@@ -201,8 +174,8 @@ class RptsScorer:
 
     def report(self) -> None:
         """Log what the table of results does not show."""
-        counts, total = self._counts, self.tally.total
-        self.tally.report("judged and are left out of the means (judge_coverage)")
+        super().report()
+        counts, total = self._counts, self.total
         if undecided := self._undecided.total():
             graded, right = counts["graded"] + undecided, counts["right"]
             note = undecided_note(undecided, total, right / graded, (right + undecided) / graded)

@@ -9,31 +9,26 @@ from typing import Any
 
 from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.prompts import prompts_of, rebuilt_prompt
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Rebuilt, Verdict
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
     ReasoningTree,
     StepQuery,
+    Unseen,
     build_tree,
     combine_answers,
     format_chain,
     modality,
     plan_steps,
     repair_chain,
-    select_reasoning,
 )
-from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
-from lmms_rpts.reasoning.thinking import select_thinking
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
-from lmms_rpts.scoring.reading import Reading, steps_fields
-from lmms_rpts.scoring.record import JudgedStep, RptsRecord
-
-UNSEEN = "the document's images are not available"
+from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.record import JudgedStep
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +71,7 @@ async def judge_steps(
     n_images, clues = len(question.visual_clue), question.textual_clue
     chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
     tree, evidence = build_tree(chain, n_images, len(clues)), evidence_for(question, options)
-    fields = ("context", "textual_clue", "visual_clue", "reasoning")
+    fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
     asked = {name: getattr(question, name) for name in fields}
     plan = plan_steps(chain, asked, evidence)
     scores = await asyncio.gather(*(judge_step(each, question, judge, options) for each in plan))
@@ -109,12 +104,12 @@ async def judge_step(
     """
     if isinstance(query, FixedScore):
         return query.score, (), query.reason
-    if query.images and question.images is None:
-        return None, (), UNSEEN
+    if isinstance(query, Unseen) or (query.images and question.images is None):
+        return None, (), Unseen().reason
 
     async def ask(kind: str, evidence: Sequence[str], **fields: Any) -> Verdict:
-        images = question.images
-        shown = () if images is None else tuple(images[at] for at in query.images)
+        images = question.images if query.images else None
+        shown = tuple(images[at] for at in query.images) if images else ()
         request = options.prompts.request(
             kind, question.language, images=shown, conclusion=query.conclusion, **fields
         )
@@ -133,41 +128,3 @@ async def judge_step(
     second = await ask("inference", premises, context=context, premises=premises)
     score = None if second.score is None else combine_answers(first.score, second.score)
     return score, (first, second), None
-
-
-# --- requests of a record, for reports -----------------------------------------------------------
-
-
-def requests_of(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests about each step of a record, from what was recorded with their verdicts."""
-    settings, question = record.settings, record.instance
-    prompts = prompts_of(settings.prompt_version, "inference")
-    same = prompts.version() == settings.prompt_version
-    found: list[list[Rebuilt]] = []
-    for step in record.steps:
-        found.append([])
-        for verdict in step.verdicts:
-            name = "图片{}" if question.language == "zh" else "Image {}"
-            images = [name.format(number) for number in verdict.images]
-            fields: dict[str, Any] = {"conclusion": step.conclusion}
-            if verdict.kind.startswith("image"):
-                fields["facts"] = verdict.evidence
-            else:
-                fields |= {"context": question.context, "premises": verdict.evidence}
-            messages = prompts.render(verdict.kind, question.language, **fields)
-            system, user = (message["content"] for message in messages)
-            found[-1].append(Rebuilt(system, user, same, images))
-    return found
-
-
-def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
-    """The request for the steps of a response; None if it is not known."""
-    verdict, question = record.transform.verdict, record.instance
-    if response is None or verdict is None:
-        return None
-    is_answer = is_answer_line if verdict.kind == "transform" else is_any_answer_line
-    thought = select_thinking(response) if record.settings.source == "thinking" else None
-    text = (thought or select_reasoning(response, is_answer)).text
-    fields = steps_fields(verdict.kind, question, text)
-    version = verdict.prompt_version or record.settings.prompt_version
-    return rebuilt_prompt(verdict.kind, question.language, version, **fields)

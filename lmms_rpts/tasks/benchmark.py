@@ -19,7 +19,7 @@ from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.scoring.score import Scorer
+    from lmms_rpts.scoring.scorer import Scorer
     from lmms_rpts.tasks.data import Check
 
 _OURS = (

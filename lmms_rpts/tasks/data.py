@@ -17,10 +17,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.files import draft_of
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.registry import backend_of, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
+from lmms_rpts.runs.files import draft_of
 
 if TYPE_CHECKING:
     from _typeshed import DataclassInstance
@@ -169,7 +169,7 @@ def dataset_kwargs(
     from datasets import Sequence as ListOf
 
     # Explicit: the type of a column that begins empty cannot be inferred.
-    fields = kind if isinstance(kind, Mapping) else get_type_hints(kind)
+    fields: Mapping[str, Any] = kind if isinstance(kind, Mapping) else get_type_hints(kind)
     if not isinstance(kind, Mapping):
         fields = {name: each for name, each in fields.items() if name in kind.__dataclass_fields__}
     numbers = {int: "int64", int | None: "int64", float: "float64"}

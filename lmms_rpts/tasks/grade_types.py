@@ -10,14 +10,13 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmms_rpts.judging.types import Rebuilt, Request, Verdict
+from lmms_rpts.judging.types import NOT_JUDGED, Rebuilt, Request, Verdict
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
 
 if TYPE_CHECKING:
-    from lmms_rpts.base.sheet import Sheet
     from lmms_rpts.grading import Grade
     from lmms_rpts.judging.prompts import Prompts
 
@@ -25,6 +24,32 @@ Rounds = Sequence[Sequence[Any]]
 """The responses of each round."""
 
 Counts = Mapping[str, int | Mapping[str, int]]
+
+
+class Best(str):
+    """The text of a cell with the best value of its column."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sheet:
+    """A table of texts, which are untrusted.
+
+    Attributes:
+        title: empty: none is shown.
+        heads: headings of the columns.
+        texts: number of text columns; the others, to their right, have numbers.
+        sections: rows that belong together.
+    """
+
+    title: str
+    heads: Sequence[str]
+    texts: int
+    sections: Sequence[Sequence[Sequence[str]]]
+
+    @staticmethod
+    def is_best(cell: str) -> bool:
+        """Whether a cell is emphasized."""
+        return isinstance(cell, Best)
 
 
 class Subject(NamedTuple):
@@ -144,7 +169,28 @@ class ShownGrade:
     @property
     def reply(self) -> str | None:
         """The judge's complete reply; None without a judge."""
-        return self.verdict and self.verdict.reply
+        return self.verdict.reply if self.verdict else None
+
+
+NO_REFERENCE = "the question has no reference answer that a judge could compare with"
+
+SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+"""The score of an outcome of the rules."""
+
+
+def known_grade(reference: str, answer: str) -> JudgeGrade | None:
+    """The grade for a missing reference or a missing answer, which needs no judge."""
+    if not reference.strip():
+        return JudgeGrade(score=None, reason=NO_REFERENCE)
+    return None if answer.strip() else JudgeGrade(score=0.0)
+
+
+def grade_of(verdict: Verdict, right: str, unjudged: str = NOT_JUDGED) -> JudgeGrade:
+    """The grade of a verdict: 1 if it is the word ``right``, else 0; None if the judge failed."""
+    if verdict.error == NOT_JUDGED:
+        return JudgeGrade(score=None, reason=unjudged)
+    score = None if verdict.error else float(verdict.value == right)
+    return JudgeGrade(score=score, verdict=verdict)
 
 
 def asked_in(verdict: Verdict | None) -> Rebuilt | None:

@@ -19,12 +19,11 @@ from pydantic import Field, ValidationError
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.base.schema import FieldError, Model, all_faults
-from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.grade_types import Grading, Sheet
 from lmms_rpts.tasks.graded import GradeSummary, numeric_frame, summarize_grades
 
 if TYPE_CHECKING:

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from functools import partial
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import figure, shorten
-from lmms_rpts.base.sheet import Best, Sheet
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.runs.rounds import figure_text, token_text
-from lmms_rpts.tasks.grade_types import Breakdown, Column, Figures, Grading, Group
+from lmms_rpts.stats.figures import figure
+from lmms_rpts.tasks.grade_types import Best, Breakdown, Column, Figures, Grading, Group, Sheet
 from lmms_rpts.tasks.graded import GradeSummary
 
 NOT_GIVEN = "(not given)"

@@ -15,12 +15,11 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Verdict
 from lmms_rpts.reasoning.thinking import select_reasoning
-from lmms_rpts.scoring.grading import SCORES, grade_of, known_grade
 from lmms_rpts.stats.agreement import grading_measures
 from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.stats.measures import estimate_measures
 from lmms_rpts.tasks.benchmark import benchmarks
-from lmms_rpts.tasks.grade_types import AnswerGrader
+from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import LoadedSet
 from lmms_rpts.validation.run import NothingScoredError, Plan, PlannedSet, StepQuestion

@@ -9,7 +9,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.base.fields import (
+from lmms_rpts.base.schema import FieldError, shown
+from lmms_rpts.runs.rating_file import RatedItem, parse_saved
+from lmms_rpts.tasks.fields import (
     Fields,
     LeftOut,
     RowError,
@@ -25,8 +27,6 @@ from lmms_rpts.base.fields import (
     texts,
     whole,
 )
-from lmms_rpts.base.schema import FieldError, shown
-from lmms_rpts.runs.rating_file import RatedItem, parse_saved
 from lmms_rpts.validation.chains import LabelledChain, Labels
 
 Rule = Callable[[Fields, int], Labels]

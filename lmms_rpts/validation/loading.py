@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from lmms_rpts.base.escaping import listed, storable, visible
-from lmms_rpts.base.fields import Fields, LeftOut, RowError
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
+from lmms_rpts.tasks.fields import Fields, LeftOut, RowError
 from lmms_rpts.tasks.images import outside_fault
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout

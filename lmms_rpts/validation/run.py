@@ -22,7 +22,7 @@ from lmms_rpts.judging.registry import backend_of, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Usage, Verdict
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.runs.validity import ValidatedSet, Validity
-from lmms_rpts.scoring.question import DocumentImages
+from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.figures import figures_of
@@ -201,10 +201,10 @@ def questions_of(
 
 def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
     """The images of a question as a run shows them; their sizes are known, for the estimate."""
-    found = DocumentImages(
-        lambda: [Image.open(path, formats=FORMATS) for path in chain.files], longest, chain.language
+    images = judge_images(
+        lambda: [Image.open(path, formats=FORMATS) for path in chain.files],
+        *(len(chain.files), longest, chain.language),
     )
-    images = tuple(found[at] for at in range(len(chain.files)))
     for image, path in zip(images, chain.files, strict=True):
         # Any error of Pillow for a broken file, which the engine reports.
         with suppress(Exception), Image.open(path, formats=FORMATS) as opened:

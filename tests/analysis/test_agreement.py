@@ -226,7 +226,7 @@ def test_the_worst_come_first_and_equal_scores_never(run: Run) -> None:
 
 def test_steps_that_no_judge_was_asked_about_are_left_out(run: Run) -> None:
     first = run.responses[0]
-    by_rule = first.steps[1].model_copy(update={"questions": (), "note": "no premises"})
+    by_rule = first.steps[1].model_copy(update={"verdicts": (), "note": "no premises"})
     changed = first.model_copy(update={"steps": (first.steps[0], by_rule)})
     run = replace(run, responses=(changed, *run.responses[1:]))
     found = agreement_with_humans(run, ratings_of(run, "doc_id,step,score\n0,0,1\n0,1,1\n"))

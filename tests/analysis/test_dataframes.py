@@ -142,7 +142,7 @@ def test_an_unscored_response_has_its_steps_without_scores(tmp_path: Path) -> No
 
 def test_an_answer_that_nobody_could_tell_is_neither_right_nor_wrong(tmp_path: Path) -> None:
     record = make_record([1.0, 1.0])
-    record["answer"] |= {"value": None, "correct": None, "error": "the judge refused"}
+    record["answer"] |= {"value": None, "correct": None, "reason": "the judge refused"}
     run = only(tmp_path, record, make_record([1.0, 1.0]))
     frame = responses_frame([run])
     assert frame["correct"].tolist() == [pd.NA, True]

@@ -81,7 +81,7 @@ def test_what_has_no_score_comes_last(tmp_path: Path) -> None:
 
 def test_steps_that_no_judge_was_asked_about_are_not_rated(tmp_path: Path) -> None:
     record = make_record(SOUND)
-    record["steps"][0]["questions"] = []
+    record["steps"][0]["verdicts"] = []
     run = read_run(write_run(tmp_path, {0: record}))
     assert rated_steps(run.responses[0]) == (1,)
     assert draw_sample(run).steps == 1

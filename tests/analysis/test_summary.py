@@ -8,11 +8,11 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.intervals import estimate_mean
 from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.grade_types import Figures
@@ -93,7 +93,7 @@ def test_a_round_without_a_value_is_no_round_of_that_metric(tmp_path: Path) -> N
 def test_undecided_answers_give_accuracy_a_range_and_failed_requests_none(tmp_path: Path) -> None:
     """Documents 0 (two responses) to 2: from 1/6 (0.5, 0, 0) to 2/3 (1, 0, 1)."""
     undecided = judged(1.0, right=None)
-    undecided["answer"] |= {"value": None, "error": "the rules cannot read the stated answer"}
+    undecided["answer"] |= {"value": None, "reason": "the rules cannot read the stated answer"}
     failed = judged(None, right=None) | {"reason": "the model request failed: busy"}
     records = {0: [judged(1.0), undecided], 1: judged(0.0, right=False), 2: undecided, 3: failed}
     found = summary_of(tmp_path, a=[records])

@@ -16,11 +16,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.analysis.sweeping import sweep
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.reasoning.tree import cited_steps
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run

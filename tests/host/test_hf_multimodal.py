@@ -18,7 +18,7 @@ from lmms_eval.models.simple.llava_hf import LlavaHf
 from PIL import Image
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
-from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options, read_images
+from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options, read_image
 from tests.support.tables import table
 
 ON_CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "attn_implementation": "eager"}
@@ -167,24 +167,6 @@ def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
 
 
 @table(
-    "prompt, whole, span",
-    ([1, 5, 6], [1, 5, 6, 7, 8], (3, 5)),
-    ([1, 5, 6], [1, 5, 9, 8], (2, 4)),  # the last token merges with the answer's first
-    ([1, 5, 6, 2], [1, 5, 6, 7, 2], (3, 4)),  # the tokenizer ends each text with </s>
-    ([1, 5, 6], [1, 5, 6], (3, 3)),  # no answer
-    ([1, 5, 6, 2], [1, 5, 6, 2], (3, 3)),
-    ([], [7, 8], (1, 2)),  # nothing precedes the first token
-    ([1], [1, 7], (1, 2)),
-    ([1, 5, 6, 7, 8, 9, 10], [1, 11, 12], (1, 3)),
-)
-def test_the_continuation_is_what_the_prompt_does_not_have(
-    model: HfMultimodal, prompt: list[int], whole: list[int], span: tuple[int, int]
-) -> None:
-    """Ids 0 to 3 are <pad>, <s>, </s> and <image>."""
-    assert model._model._span(prompt, whole) == span
-
-
-@table(
     "context, option",
     ("", " x"),
     ("?", ""),
@@ -218,18 +200,20 @@ def test_models_without_likelihoods_are_refused(
 
 # --- prompts -------------------------------------------------------------------------------------
 
-OLD = "{% for m in messages %}<s>{{ m['content'] + '.</s>' }}{% endfor %}{{ 'A:\n' }}"
 
-
-def test_templates_of_text_get_the_images_as_tokens(checkpoint: str, tmp_path: Path) -> None:
+def test_a_given_template_is_used(checkpoint: str, tmp_path: Path) -> None:
     """No doubled space if the template ends in white space, and no doubled first token."""
-    file = tmp_path / "old.jinja"
-    file.write_text(OLD, encoding="utf-8")
+    template = (
+        "{% for m in messages %}<s>{% for part in m['content'] %}{{ part['text'] or '<image>' }}"
+        "{% endfor %}.</s>{% endfor %}{{ 'A:\n' }}"
+    )
+    file = tmp_path / "own.jinja"
+    file.write_text(template, encoding="utf-8")
     expected = {
-        "What?": "<s><image><image>\nWhat?.</s>A:\n",
+        "What?": "<s><image><image>What?.</s>A:\n",
         "A <image> and <image>": "<s>A <image> and <image>.</s>A:\n",
     }
-    for given in (str(file), OLD):
+    for given in (str(file), template):
         model = with_documents(HfMultimodal(checkpoint, chat_template=given, **ON_CPU))
         for context, prompt in expected.items():
             ((loss, _),) = likelihoods(model, [request(context, " x", 1)])
@@ -311,11 +295,10 @@ def test_a_template_that_is_not_there_is_told(checkpoint: str) -> None:
 
 def test_images_are_read(tmp_path: Path) -> None:
     BLUE.save(tmp_path / "blue.png")
-    assert [each.mode for each in read_images([BLUE, str(tmp_path / "blue.png")])] == ["RGB"] * 2
-    assert read_images(None) == []
+    assert [read_image(each).mode for each in (BLUE, str(tmp_path / "blue.png"))] == ["RGB"] * 2
     for other in ("film.mp4", {"type": "video"}, b"bytes"):
         with pytest.raises(ValueError, match="takes images, not"):
-            read_images([other])
+            read_image(other)
 
 
 # --- generation ----------------------------------------------------------------------------------

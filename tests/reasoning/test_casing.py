@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 import sys
 
-from lmms_rpts.filters.response_reading import parse_answer
 from lmms_rpts.grading.numbers import number_at
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import extract_chain, parse_chain
 from lmms_rpts.reasoning.clues import _WORDS, find_mentions, lower
+from lmms_rpts.scoring.reading import parse_answer
 
 ODD = {"s": "ſ", "i": "İ", "k": "\u212a"}
 

@@ -6,7 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, build_tree
-from lmms_rpts.reasoning.tree import MAX_PREMISES, distinct_premises, limit_steps
+from lmms_rpts.reasoning.tree import MAX_PREMISES, limit_steps
 from tests.reasoning.short import chain
 from tests.reasoning.strategies import any_chains
 from tests.support.tables import table
@@ -70,7 +70,7 @@ def test_language_and_problems_are_kept() -> None:
     seen = ReasoningChain(chain(*LONG).steps, "zh", ("seen before",))
     cut, _ = limit_steps(seen, 2)
     assert (cut.language, cut.problems) == ("zh", ("seen before",))
-    tidied = distinct_premises(seen)
+    tidied = limit_steps(seen, 64)[0]
     assert (tidied.language, tidied.problems) == ("zh", ("seen before",))
 
 
@@ -86,12 +86,12 @@ def test_what_is_kept_leads_to_the_root_as_before(drawn: ReasoningChain, most: i
 
 def test_each_premise_counts_once_and_keeps_its_place() -> None:
     looping = chain("t1 i0 t1 i0 t0 > A", "c0 c0 c > B")
-    assert distinct_premises(looping) == chain("t1 i0 t0 > A", "c0 c > B")
+    assert limit_steps(looping, 64)[0] == chain("t1 i0 t0 > A", "c0 c > B")
 
 
 @table("cited, kept", (63, 63), (64, 64), (65, 64))
 def test_a_step_keeps_64_premises(cited: int, kept: int) -> None:
     assert MAX_PREMISES == 64
     premises = tuple(Clue("text", at) for at in range(cited))
-    (step,) = distinct_premises(ReasoningChain((Step(premises * 2, "A"),))).steps
+    (step,) = limit_steps(ReasoningChain((Step(premises * 2, "A"),)), 64)[0].steps
     assert step == Step(premises[:kept], "A")

@@ -48,11 +48,11 @@ def hostile_record(text: str, number: int) -> dict[str, Any]:
     record = make_record([0.0, 0.2], doc=doc, judge="lexical")
     for step in record["steps"]:
         step["conclusion"] = step["note"] = text
-        for question in step["questions"]:
-            question |= {"evidence": [text], "reply": text, "error": text}
+        for verdict in step["verdicts"]:
+            verdict |= {"evidence": [text], "reply": text, "error": text}
     record["settings"] |= {"judge": text, "prompt_version": text}
-    record["transform"] |= {"reply": text, "problems": [text], "style": text}
-    record["reason"] = record["answer"]["error"] = text
+    record["transform"] |= {"reason": text, "problems": [text], "style": text}
+    record["reason"] = record["answer"]["reason"] = text
     record["invalid_references"] = [{"step": 0, "kind": "text", "index": 9, "reason": text}]
     return record
 
@@ -72,6 +72,7 @@ def hostile_rome_record(text: str) -> dict[str, Any]:
         image_type=text,
         images=[text, "../../etc/passwd"],
     )
-    record["grades"]["llm"]["reply"] = record["consistency"]["reply"] = text
+    record["grades"]["llm"]["verdict"]["reply"] = text
+    record["consistency"]["verdict"]["reply"] = text
     record["settings"] |= {"judge": text, "prompt_version": text}
     return record

@@ -15,10 +15,9 @@ import pytest
 from PIL import Image
 from pydantic import Field
 
-from lmms_rpts.base.escaping import marked
 from lmms_rpts.base.schema import Model, Share, Text
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, RptsView, View
+from lmms_rpts.report.markup import marked
 from lmms_rpts.report.pages import MOST_RAW, bounded, cell_parts, label_heights
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.metrics import Metric, by_name
@@ -26,6 +25,7 @@ from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError, read_logged
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
 from lmms_rpts.tasks.grade_types import Grading

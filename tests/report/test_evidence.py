@@ -10,20 +10,19 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmms_rpts.filters.aggregate import AggregateFilter
 from lmms_rpts.filters.base import Document
-from lmms_rpts.scoring.question import DocumentImages
-from lmms_rpts.filters.questions import step_requests
-from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.filters.response_reading import rewriting_request
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Rebuilt
+from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.runs.record import spent_on
+from lmms_rpts.scoring.question import judge_images
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
+from lmms_rpts.tasks.grade_types import asked_in
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
 from tests.support import cmmath, oracle, rome
@@ -47,7 +46,7 @@ def seen(doc: dict[str, Any]) -> Document:
     """A document with images for judges with vision."""
     found = Document(doc)
     picture = Image.new("RGB", (8, 8), "navy")
-    found.images = DocumentImages(lambda: [picture], language=doc["language"])
+    found.images = judge_images(lambda: [picture], 1, language=doc["language"])
     return found
 
 
@@ -103,6 +102,7 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[JudgeServer]:
     with JudgeServer(oracle.answer) as server:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        reset_session()
         yield server
 
 
@@ -120,10 +120,10 @@ def rebuilt(record: Any) -> list[Rebuilt]:
     """All requests about a response."""
     found: list[Rebuilt | None] = []
     if isinstance(record, RptsRecord):
-        found += [each for asked in step_requests(record) for each in asked]
+        found += [each for asked in requests_of(record) for each in asked]
         found += [rewriting_request(record, record.text)] * (record.transform.reply is not None)
-        if record.answer.call:
-            found.append(Rebuilt(*record.answer.call.asked))
+        if record.answer.verdict:
+            found.append(asked_in(record.answer.verdict))
     grading = grading_of({RomeRecord: "rome", CmmathRecord: "cmmath"}.get(type(record), "rpts"))
     shown = grading.display.answer(record).grades
     return [*filter(None, [*found, *(each.asked for each in shown if each.reply is not None)])]
@@ -161,7 +161,7 @@ def test_tokens_and_cost_are_known_without_a_price_only_tokens(
     """Each reply took 10 and 5 tokens: of two steps and the root, and of a second question."""
     server.answer = oracle.answer
     record = record_of("steps", monkeypatch)
-    calls = sum(len(step.questions) for step in record.steps)
+    calls = sum(len(step.verdicts) for step in record.steps)
     known = {"calls": calls, "cached": 0, "tokens_in": 10 * calls, "tokens_out": 5 * calls}
     assert spent_on(record, cost_function()) == {**known, "cost": None}
     monkeypatch.setenv("LMMS_RPTS_PRICE", "2/4")

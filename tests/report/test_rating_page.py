@@ -13,10 +13,10 @@ from playwright.sync_api import expect
 from typer.testing import CliRunner
 
 from lmms_rpts.analysis.ratings import draw_sample
-from lmms_rpts.base.escaping import marked
-from lmms_rpts.base.fields import Fields
 from lmms_rpts.cli import app
+from lmms_rpts.report.markup import marked
 from lmms_rpts.report.rating import write_rating_page
+from lmms_rpts.tasks.fields import Fields
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from lmms_rpts.validation.layouts import rated_chains
 from tests.report.hostile import ATTACKS, hostile_record
@@ -51,8 +51,8 @@ def make_run(folder: Path, count: int = 3) -> Run:
             visual_clue=[f"{at}.png"],
         )
         record = make_record([0.123, 0.987], doc=doc, reply=SECRETS["reply"] + " {}")
-        record["steps"][0]["questions"][0]["evidence"] = [f"{SECRETS['gold reasoning']} {at}."]
-        record["steps"][1]["questions"][0]["evidence"] = ["The clock shows nine.", f"Text {at}."]
+        record["steps"][0]["verdicts"][0]["evidence"] = [f"{SECRETS['gold reasoning']} {at}."]
+        record["steps"][1]["verdicts"][0]["evidence"] = ["The clock shows nine.", f"Text {at}."]
         records[at] = record
     texts = dict.fromkeys(records, SECRETS["response"])
     write_run(folder / "run", records, model_args=f"pretrained={SECRETS['model']}", texts=texts)
@@ -409,7 +409,7 @@ def test_the_page_hides_scores_and_gold_data(run: Run, page_file: Path) -> None:
 def test_facts_of_an_image_stand_there_only_as_premises(tmp_path: Path) -> None:
     """A step from an image and a text: the judge gets the image's facts as premises."""
     record = make_record([1.0], steps=("Image0 + Text0 -> Conclusion0: It is late.",))
-    record["steps"][0]["questions"][0] |= {"kind": "inference", "evidence": ["Nine o'clock."]}
+    record["steps"][0]["verdicts"][0] |= {"kind": "inference", "evidence": ["Nine o'clock."]}
     run = read_run(write_run(tmp_path / "run", {0: record}))
     page = write_rating_page(draw_sample(run), tmp_path / "rate.html").path
     (response,) = data_in(page.read_text("utf-8"))["responses"]
@@ -432,7 +432,7 @@ def test_hostile_texts_show_as_text(browser: Any, tmp_path: Path) -> None:
     records = {}
     for at, text in enumerate(attacks):
         record = hostile_record(text, at)
-        record["steps"][1]["questions"][0]["evidence"] = [text]
+        record["steps"][1]["verdicts"][0]["evidence"] = [text]
         records[at] = record
     run = read_run(write_run(tmp_path / "run", records))
     written = write_rating_page(draw_sample(run, 1_000), tmp_path / "rate.html")

@@ -11,8 +11,8 @@ import pytest
 from click.testing import Result
 from typer.testing import CliRunner
 
-from lmms_rpts.base.files import may_overwrite
 from lmms_rpts.cli import app
+from lmms_rpts.commands.common import may_overwrite
 from tests.support.environment import VARIABLES
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
@@ -89,8 +89,7 @@ def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path, saved: Path) -
     ("", True),
     (GENERATOR.format("lmms-rpts 0.2.0 report"), True),
     (GENERATOR.format("lmms-rpts 0.2.0.dev1+local report"), True),
-    # Pages of before do not name the command.
-    (GENERATOR.format("lmms-rpts 0.1.0"), True),
+    (GENERATOR.format("lmms-rpts 0.1.0"), False),
     (GENERATOR.format("lmms-rpts 0.2.0 rate"), False),
     (GENERATOR.format("lmms-rpts 0.2.0 reports"), False),
     (GENERATOR.format("Hugo 0.1"), False),

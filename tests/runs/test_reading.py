@@ -298,7 +298,7 @@ def test_no_two_runs_have_the_same_label(wanted: list[tuple[str, str]]) -> None:
 
 
 def _run(place: str, judge: str) -> Run:
-    from lmms_rpts.filters.record import RptsRecord
+    from lmms_rpts.scoring.record import RptsRecord
 
     record = RptsRecord.parse(make_record([1.0, 1.0], judge=judge), task="t", doc_id=0)
     label = place.removeprefix("=") if place.startswith("=") else ""

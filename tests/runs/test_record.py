@@ -13,8 +13,8 @@ import pytest
 
 from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
 from lmms_rpts.base.schema import FieldError
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.reasoning import Clue, rpts_score
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rpts_eval.runs import Run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record
@@ -116,10 +116,10 @@ CASES = [
     for field in record
 ]
 
-OLD = {"temperature"}
-"""Old records don't have them."""
+OLD = {"temperature", "threshold"}
+"""Settings with a default."""
 
-EMPTY = {"by", "note", "reply", "questions", "evidence", "problems"}
+EMPTY = {"by", "note", "reply", "verdicts", "evidence", "problems", "value", "images_known"}
 """Fields that are null or empty where they are missing."""
 
 
@@ -284,6 +284,6 @@ def test_lone_surrogates_are_replaced_in_every_text() -> None:
 
 def test_a_message_names_the_way_to_the_field() -> None:
     record = full_record()
-    record["steps"][1]["questions"][0]["score"] = "high"
-    with pytest.raises(FieldError, match=r"^steps\[1\]\.questions\[0\]\.score should be a number"):
+    record["steps"][1]["verdicts"][0]["reply"] = 7
+    with pytest.raises(FieldError, match=r"^steps\[1\]\.verdicts\[0\]\.reply should be a string"):
         read(record)

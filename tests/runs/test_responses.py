@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
 from lmms_rpts.analysis.rescoring import plan_rescoring
-from lmms_rpts.scoring.missing import missing_response
+
 from lmms_rpts.runs.responses import ResponsesError, read_responses, split_rounds
+from lmms_rpts.scoring.scorer import missing_response
 from tests.support.tables import table
 
 PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "task": "geo"}

@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.runs.samples import RunError
+from lmms_rpts.scoring.record import RptsRecord
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, read_samples, write_run
 from tests.support.tables import table

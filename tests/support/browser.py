@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.base.escaping import marked
+from lmms_rpts.report.markup import marked
 from tests.support.waiting import LONGEST
 
 CONTRAST: dict[str, Any] = {"runOnly": ["color-contrast"]}

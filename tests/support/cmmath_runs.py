@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from tests.support.runs import write_graded_run
+from tests.support.runs import verdict, write_graded_run
 
 JUDGE = "openai:oracle"
 
@@ -48,14 +48,17 @@ def make_cmmath_record(
         "grader": None if score is None else "judge" if asked else "rule",
         "grades": {
             "rule": None if rule is None else {"outcome": rule, "answer": "12", "rule": why},
-            "judge": {"score": judged, "reply": None if failed else "<Yes>", "error": failed}
+            "judge": {
+                "score": judged,
+                "verdict": verdict("compare", None if failed else "<Yes>", failed),
+            }
             if asked
             else None,
         },
         "answer_type": answer_type,
         "answer": answer,
         "source": "response",
-        "mistake": {"kind": mistake, "reply": "so it is", "error": mistake_error}
+        "mistake": {"kind": mistake, "verdict": verdict("mistake", "so it is", mistake_error)}
         if explained
         else None,
         "instance": {

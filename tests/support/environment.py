@@ -9,6 +9,7 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.settings import CONFIG
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.tasks.benchmark import settings_tables
 
 if TYPE_CHECKING:
@@ -54,3 +55,4 @@ def configure(monkeypatch: pytest.MonkeyPatch, **settings: Any) -> None:
     file = Path(_FOLDER.name, f"{next(_NUMBERS)}.toml")
     for name, value in write_config(file, **settings).items():
         monkeypatch.setenv(name, value)
+    reset_session()

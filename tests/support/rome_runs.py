@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.judging.prompts import Prompts
-from tests.support.runs import write_graded_run
+from tests.support.runs import verdict, write_graded_run
 
 
 def make_rome_record(
@@ -32,9 +32,11 @@ def make_rome_record(
     """
     asked = llm is not None or failed is not None
     judge = "openai:oracle" if asked else None
-    graded = {"score": llm, "reply": None if failed else f"GRADE: {llm}", "error": failed}
+    reply = None if failed else f"GRADE: {llm}"
+    graded = {"score": llm, "verdict": verdict("grade", reply, failed)}
     told = consistent is not None or consistency_error is not None
-    checked = {"consistent": consistent, "reply": "so it is", "error": consistency_error}
+    said = verdict("consistency", "so it is", consistency_error)
+    checked = {"consistent": consistent, "verdict": said}
     return {
         "schema": "lmms_rpts.rome",
         "schema_version": 1,

@@ -8,13 +8,17 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.filters.aggregate import build_record
-from lmms_rpts.scoring.metrics import METRICS
-from lmms_rpts.filters.record import Answer, Kind, Question, Transform
-from lmms_rpts.scoring.record import RptsRecord, Scoring
-from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
-from lmms_rpts.reasoning import parse_chain
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
+from lmms_rpts.reasoning import build_tree, modality, parse_chain, rpts_score
 from lmms_rpts.runs.samples import read_samples_of
+from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.options import Options
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.record import Answer, JudgedStep, RptsRecord, Scoring, Transform
+from lmms_rpts.scoring.score import record_of
+from lmms_rpts.scoring.steps import Judged
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")
@@ -44,36 +48,62 @@ def make_record(
     reply: str = "Score: {}",
 ) -> dict[str, Any]:
     """The record of one response with steps of these ``scores`` (None: the judge failed)."""
-    doc = doc or make_doc()
-    chain = parse_chain(list(steps), doc["language"])
+    question = Question.of(doc or make_doc())
+    chain = parse_chain(list(steps), question.language)
     assert len(chain.steps) == len(scores)
-    kinds: list[Kind] = [
-        "inference" if "onclusion" in line.split("->")[0] else "image" for line in steps
-    ]
+    tree = build_tree(chain, len(question.visual_clue), len(question.textual_clue))
     judged = tuple(
-        Judged(
+        JudgedStep(
+            premises=step.premises,
+            conclusion=step.conclusion.strip(),
+            height=tree.heights[at],
+            counts=tree.uses[at] > 0,
+            modality=modality(step),
             score=score,
-            questions=(
-                Question(
-                    kind=kind,
-                    evidence=("what is known",),
-                    score=score,
-                    reply=None if score is None else reply.format(score),
-                    error="the judge refused" if score is None else None,
-                ),
-            ),
+            verdicts=(verdict_on(line, score, reply),),
         )
-        for kind, score in zip(kinds, scores, strict=True)
+        for at, (step, line, score) in enumerate(zip(chain.steps, steps, scores, strict=True))
     )
-    correct = None if answer is None else answer == doc["answer"]
-    transformed = TransformedResponse(
+    correct = None if answer is None else answer == question.answer
+    reading = Reading(
+        question,
         chain,
         Answer(value=answer, correct=correct),
-        Transform(read_by="rule", style="steps", source="response"),
+        Transform(read_by="rule", style="steps", source="response", chain=tuple(steps)),
     )
-    scored = ScoredResponse(transformed, chain, judged, judge)
-    record: dict[str, Any] = json.loads(build_record(scored, doc, scoring).to_json())
-    return record
+    failed = scores.index(None) if None in scores else None
+    reason = None if failed is None else f"step {failed}: the judge refused"
+    reason = NOT_JUDGED if judge == NO_JUDGE else reason
+    whole = Judged(reading, tree, judged, "facts", judge, scoring.comparable, reason)
+    record = record_of(whole, Options(prompts=Prompts()))
+    settings = scoring.model_copy(update={"judge": judge, "comparable": judge != "lexical"})
+    rpts = None if reason else rpts_score(tree, scores, scoring.decay, scoring.focus_height)
+    update = {"settings": settings, "rpts": rpts}
+    found: dict[str, Any] = json.loads(record.model_copy(update=update).to_json())
+    return found
+
+
+def verdict_on(line: str, score: float | None, reply: str = "Score: {}") -> Verdict:
+    """A verdict on the step in a line."""
+    return Verdict(
+        kind="inference" if "onclusion" in line.split("->")[0] else "image",
+        prompt_version="1",
+        value=score,
+        evidence=("what is known",),
+        reply=None if score is None else reply.format(score),
+        error="the judge refused" if score is None else None,
+    )
+
+
+def verdict(kind: str, reply: str | None, error: str | None) -> dict[str, Any]:
+    """A judge's verdict in a record."""
+    return {
+        "kind": kind,
+        "prompt_version": "1",
+        "value": None if error else "word",
+        "reply": reply,
+        "error": error,
+    }
 
 
 def _with_id(record: dict[str, Any], doc_id: int) -> dict[str, Any]:

@@ -12,8 +12,10 @@ import pytest
 
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
-from lmms_rpts.filters.response_reading import nothing_read
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.reading import unread
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
@@ -93,6 +95,7 @@ def judge(monkeypatch: pytest.MonkeyPatch, case: Case) -> Iterator[Callable[...,
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv(*case.grader)
+            reset_session()
             return server
 
         yield start
@@ -142,7 +145,7 @@ def test_lone_surrogates_do_no_harm(case: Case, judge: Callable[..., JudgeServer
 def test_documents_of_another_kind_are_refused(case: Case) -> None:
     with pytest.raises(FilterInputError, match=rf"fields of {case.name}; missing: .*img_path"):
         case.filter().apply([["B"]], [{"id": 1, "statement": "x"}])
-    read = nothing_read(make_instance(), "")
+    read = unread(Question.of(make_instance()), "")
     with pytest.raises(FilterInputError, match=r"use \w+ alone"):
         case.filter().apply([[read]], [case.make_doc()])  # type: ignore[list-item]
 
@@ -164,7 +167,9 @@ def test_a_failing_judge_leaves_the_answer_ungraded(
     assert (reason or case.marks) in record["reason"]
     reply = answer if isinstance(answer, str) else None
     told = record["grades"][case.key]
-    assert (told["score"], told["reply"], told["error"]) == (None, reply, record["reason"])
+    verdict = told["verdict"]
+    assert (told["score"], verdict["reply"]) == (None, reply)
+    assert verdict["error"] == record["reason"]
     assert record["grades"]["rule"], "the rules' grade is kept"
     metrics = case.results({}, [json.dumps(record)])
     assert (metrics["accuracy"], metrics["grader_coverage"]) == (None, 0.0)
@@ -175,7 +180,7 @@ def test_no_answer_is_wrong_without_asking(case: Case, judge: Callable[..., Judg
     for response in ("", " \n", f"<think>{case.right}", f"<think>{case.right}</think>\n"):
         (record,) = case.grade(response)
         assert record["score"] == 0.0
-        assert record["grades"][case.key] == {"score": 0.0, "reply": None, "error": None}
+        assert record["grades"][case.key] == {"score": 0.0}
     assert server.calls == 0
 
 
@@ -194,7 +199,7 @@ def test_equal_questions_are_paid_for_once(case: Case, judge: Callable[..., Judg
     records = case.grade(case.right, case.right, f"<think>x</think>{case.right}", case.wrong)
     assert server.calls == 2
     for record in records[:3]:
-        record["grades"][case.key]["call"].pop("cached", None)
+        record["grades"][case.key]["verdict"].pop("cached", None)
     assert len({json.dumps(record["grades"][case.key]) for record in records[:3]}) == 1
 
 
@@ -232,6 +237,7 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     server = judge()
     if not stopped:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    reset_session()
     grading = case.filter()
     if stopped:
         grading.stop_judging()
@@ -240,7 +246,7 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     assert (record["outcome"], record["settings"]["judge"]) == ("unscored", "none")
     assert record["reason"] == "not judged: the judge is 'none'"
     told = record["grades"][case.key]
-    assert told == {"score": None, "reply": None, "error": record["reason"]}
+    assert told == {"score": None, "reason": record["reason"]}
     assert server.calls == 0
 
 

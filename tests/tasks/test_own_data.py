@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,18 +15,19 @@ from hypothesis import strategies as st
 from PIL import Image
 
 from lmms_rpts.base.rows import ReadError, Row
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import TransformFilter
 from lmms_rpts.host.own_tasks import check_own_tasks, examine_folder
+from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import (
     FIELDS,
     FORMS,
     Instance,
     OwnData,
-    OwnDocument,
-    as_document,
+    as_question,
     check_instances,
     load,
+    row_of,
 )
 from lmms_rpts.tasks.own.starting import METRICS, TASK_FILE, TASK_MODULE
 from tests.support.tables import table
@@ -234,7 +234,7 @@ def test_a_task_that_includes_another_one(tmp_path: Path) -> None:
 
 def test_the_documents(tmp_path: Path) -> None:
     record = good(context="A chart.", texts=["Text."], options=[1, 0.0000001], ability="Math", id=7)
-    assert as_document(Instance(**record), "number", "zh", 3) == OwnDocument(
+    assert as_question(Instance(**record), "number", "zh", 3) == Question(
         id="7",
         language="zh",
         form="number",
@@ -250,9 +250,9 @@ def test_the_documents(tmp_path: Path) -> None:
         ability=("Math",),
         relation=None,
     )
-    agree = as_document(Instance(question="It is high.", answer="agree"), "agree", "en", 3)
+    agree = as_question(Instance(question="It is high.", answer="agree"), "agree", "en", 3)
     assert (agree.id, agree.statement, agree.context) == ("3", "It is high.", "")
-    assert as_document(Instance(question="Why?"), "none", "en", 0).answer == ""
+    assert as_question(Instance(question="Why?"), "none", "en", 0).answer == ""
 
 
 @table(
@@ -316,6 +316,6 @@ def test_answers_of_several_forms_in_one_file(
     answer: str, options: list[str], response: str, correct: bool
 ) -> None:
     instance = Instance(question="What?", answer=answer, options=options)
-    doc = as_document(instance, "mixed", "en", 0)
-    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [asdict(doc)])
+    doc = as_question(instance, "mixed", "en", 0)
+    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [row_of(doc)])
     assert found[0].answer.correct is correct

@@ -3,20 +3,19 @@
 from __future__ import annotations
 
 import re
-from dataclasses import asdict
 from typing import Any
 
 import pytest
 from PIL import Image
 
-from lmms_rpts.tasks.own.data import Instance, as_document
+from lmms_rpts.tasks.own.data import Instance, as_question, row_of
 from lmms_rpts.tasks.own.prompts import doc_to_messages, doc_to_text, lettered
 from tests.support.tables import table
 
 
 def make(form: str = "choice", language: str = "en", **fields: Any) -> dict[str, Any]:
     record = {"question": "Which {bar}?", "answer": "B", **fields}
-    doc = asdict(as_document(Instance(**record), form, language, 0))
+    doc = row_of(as_question(Instance(**record), form, language, 0))
     return doc | {"images": [Image.new("RGB", (2, 2)) for _ in doc["visual_clue"]]}
 
 
@@ -85,7 +84,7 @@ def test_chinese_prompts_are_chinese(form: str, variant: str) -> None:
         "options": ["红", "蓝"],
         "answer": "红",
     }
-    doc = asdict(as_document(Instance(**record), form, "zh", 0))
+    doc = row_of(as_question(Instance(**record), form, "zh", 0))
     said = doc_to_text(doc, {"variant": variant})
     # The letters of options, and the variables in the format of a step.
     assert set(re.findall(r"[A-Za-z]+", said)) <= {"A", "B", "i", "j", "k", "l"}

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.scoring.metrics import METRICS, is_sound
 from lmms_rpts.reasoning import build_tree, rpts_score
+from lmms_rpts.scoring.metrics import METRICS, is_sound
 from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.reasoning.short import chain
@@ -31,9 +31,9 @@ def record(
     made = make_record([1.0], steps=["Image0 -> x"])
     (step,) = made["steps"]
     made["answer"]["correct"] = correct
-    made["transform"]["error"] = error
+    made["transform"]["reason"] = error
     counted = {
-        "outcome": "unscored" if rpts is None else "scored",
+        "outcome": "unscored" if rpts is None else "scored" if steps else "no_steps",
         "rpts": rpts,
         "chain": made["chain"] * len(steps),
         "steps": [step | {"modality": modality, "score": score} for modality, score in steps],
@@ -94,7 +94,11 @@ CHAIN = ("evidence_coverage", "restating_steps", "missing_references", "steps")
         | {"unfaithful_perception_rate": None},
     ),
     # An empty chain has 0 steps; without a chain, the number is unknown.
-    ([record(0.0, True, ())], {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0}),
+    (
+        [record(0.0, True, ())],
+        {**dict.fromkeys(CHAIN), "steps": 0.0, "parse_rate": 0.0, "rpts": 0.0, "accuracy": 1.0}
+        | {"accuracy_rpts": 0.0, "right_for_wrong_reason": None, "judge_coverage": None},
+    ),
     ([record(None, True, (), error="x")], {**dict.fromkeys(CHAIN), "parse_rate": None}),
     # Several responses are averaged over those with a value.
     (

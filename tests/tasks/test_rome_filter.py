@@ -11,6 +11,7 @@ from unittest.mock import ANY
 
 import pytest
 
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN
@@ -45,6 +46,7 @@ def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer
             monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
             monkeypatch.setenv("OPENAI_BASE_URL", server.url)
             monkeypatch.setenv("ROME_GRADER", grader)
+            reset_session()
             return server
 
         yield start
@@ -92,11 +94,7 @@ def test_the_judges_grade_counts(
     (record,) = grade("<think>Oak Hill? No.</think>Final Answer: B")
     assert record["score"] == score
     assert record["grader"] == "llm"
-    assert record["grades"] == {
-        "rule": 1.0,
-        "strict": 1.0,
-        "llm": {"call": ANY, "score": score, "reply": reply, "error": None},
-    }
+    assert record["grades"] == {"rule": 1.0, "strict": 1.0, "llm": {"verdict": ANY, "score": score}}
     assert record["settings"] == {
         "grader": "llm",
         "judge": "openai:test",
@@ -120,8 +118,8 @@ def test_thinking_and_answer_are_compared(
     configure(monkeypatch, rome={"consistency": True})
     server = judge(constant(reply), grader="rule")
     (record,) = grade("<think>It ends at Mill Lane.</think>Final Answer: B")
-    said = {"call": ANY, "consistent": consistent, "reply": reply, "error": None}
-    assert record["consistency"] == said
+    assert record["consistency"] == {"verdict": ANY, "consistent": consistent}
+    assert record["consistency"]["verdict"]["reply"] == reply
     assert record["grader"] == "rule"
     assert record["score"] == 1.0
     assert record["settings"]["judge"] == "openai:test"
@@ -181,7 +179,7 @@ def test_pretended_tools_are_asked_for(
     (record,) = grade(f"<think>{filler}{claim}{filler}So B.</think>Final Answer: B")
     found = record["pretended_tools"]
     assert found["pretended"] is pretended
-    assert (found["error"] is None) == (pretended is not None)
+    assert (found["verdict"]["error"] is None) == (pretended is not None)
     assert len(2 * filler) - THINKING_SHOWN <= found["left_out"] <= len(2 * filler)
     said = shown(server.requests[0])
     assert claim in said
@@ -205,7 +203,7 @@ def test_grade_and_consistency_fail_apart(
     (record,) = grade(response)
     assert record["outcome"] == "scored"
     assert record["consistency"]["consistent"] is None
-    assert "one of consistent and inconsistent" in record["consistency"]["error"]
+    assert "one of consistent and inconsistent" in record["consistency"]["verdict"]["error"]
     judge(both("Hard to say.", DIFFERS))
     (record,) = grade(response)
     assert record["outcome"] == "unscored"

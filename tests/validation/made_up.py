@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter
 
-from lmms_rpts.base.fields import Fields
+from lmms_rpts.tasks.fields import Fields
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import LAYOUTS
 

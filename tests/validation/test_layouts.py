@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.base.fields import LONGEST_TEXT, Fields, LeftOut, RowError
+from lmms_rpts.tasks.fields import LONGEST_TEXT, Fields, LeftOut, RowError
 from lmms_rpts.validation.layouts import LAYOUTS, find_layout
 from lmms_rpts.validation.loading import load_set
 from tests.support.reference import reference

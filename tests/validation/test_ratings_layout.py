@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.base.fields import Fields, RowError
+from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import rated_chains
 from tests.support.ratings import file_with, item_with

@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
@@ -30,13 +29,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import listed, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.settings import (
-    FILE,
-    SettingError,
-    config_file,
-    environment_without,
-    load_settings,
-)
+from lmms_rpts.base.settings import FILE, SettingError, config_file, load_settings, secrets
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.tasks.benchmark import (
     Benchmark,
@@ -48,9 +41,6 @@ from lmms_rpts.tasks.data import Check, problem
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
-
-# OPENAI_API_KEY, AWS_ACCESS_KEY_ID, HF_TOKEN: their values never appear in a check.
-_SECRET = re.compile(r"(KEY|KEY_ID|TOKEN|SECRET|PASSWORD)$")
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,9 +73,7 @@ class Stage:
 
 def _shown(text: str) -> str:
     """``text`` without secrets, and without terminal control characters."""
-    environment = environment_without("LMMS_RPTS_").items()
-    secrets = " ".join(value for name, value in environment if _SECRET.search(name))
-    return "\n".join(map(visible, mask(text, secrets).split("\n")))
+    return "\n".join(map(visible, mask(text, secrets()).split("\n")))
 
 
 def plan(

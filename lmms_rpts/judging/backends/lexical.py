@@ -1,17 +1,14 @@
 """Judge backend: offline overlap of words and negations, as a baseline for testing only.
 
-It needs no key, no network and no model, and is deterministic. It recognizes conclusions about
-another topic than their premises, and some negated ones. It cannot see whether a conclusion
-follows: it separates steps that annotators marked as wrong from sound steps about as well as
-chance (docs/judging.md; ``lmms-rpts validate`` measures any judge). Its scores cannot be compared
-with those of a language model and must not be reported as RPTS-Eval results.
+It cannot see whether a conclusion follows: it separates steps that annotators marked as wrong from
+sound steps about as well as chance (docs/judging.md). Its scores must not be reported as results.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Sequence
 from functools import lru_cache
 
 from lmms_rpts.judging.request_kinds import SCORED
@@ -41,11 +38,11 @@ _COMMON_ENGLISH = (
     "could will would shall should may might must not no never also only just who whom whose which "
     "what when where how ca wo cannot"
 )
-_COMMON_CHINESE = (
-    "的了是在和与及或也都就而着过把被给对从向为以于因此所则如果若但只这那其之个"
-    "会能可要应该需有没不无未吗呢吧啊并且还又再"
-)
 _COMMON = frozenset(_COMMON_ENGLISH.split())
+_COMMON_CHINESE = (
+    "的了是在和与及或也都就而着过把被给对从向为以于因此所则如果若但只这那其之个会能可要应该需有没不无未"
+    "吗呢吧啊并且还又再"
+)
 _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
 # "isn't", "they're", "it’s": the part after the word
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
@@ -76,7 +73,8 @@ class LexicalJudge:
 
 def similarity(first: str, second: str) -> float:
     """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
-    size = max(_size(first), _size(second))
+    # 2 Chinese characters or 3 letters; 3 if either text has no Chinese
+    size = 2 if all(_CHINESE.search(text[:_LONGEST]) for text in (first, second)) else 3
     a, b = _grams(first, size), _grams(second, size)
     if not a or not b:
         return 0.0
@@ -90,8 +88,8 @@ def restates(conclusion: str, text: str) -> bool:
 
 def _agreement(claim: str, fact: str) -> float:
     """How well a description fits a fact: differing numbers or negations make it doubtful."""
-    score = _coverage(_content(claim), _content(fact))
-    if not _numbers(claim) <= _numbers(fact):
+    score = _coverage(claim, [fact])
+    if not {*_NUMBER.findall(_folded(claim))} <= {*_NUMBER.findall(_folded(fact))}:
         score *= _MISMATCH
     if _negates(claim) != _negates(fact):
         score *= _MISMATCH
@@ -101,30 +99,25 @@ def _agreement(claim: str, fact: str) -> float:
 def _support(claim: str, evidence: Sequence[str]) -> float:
     """How well the situation, which comes first, and the premises support a conclusion."""
     situation, premises = evidence[:1], evidence[1:] or evidence[:1]
-    score = _coverage(_content(claim), _contents(premises), _contents(situation))
+    score = _coverage(claim, premises, situation)
     if _negates(claim):
         return score if any(map(_negates, evidence)) else score * _INVENTED
     return score * _LOST if any(map(_negates, premises)) else score
 
 
-def _coverage(claim: Set[str], known: Set[str], situation: Set[str] = frozenset()) -> float:
+def _coverage(claim: str, premises: Sequence[str], situation: Sequence[str] = ()) -> float:
     """The share of the claim that is known, stretched to [0, 1]."""
-    if not claim:
+    content = _content(claim)
+    if not content:
         return 0.0
-    found = len(claim & known) + _SITUATION * len((claim & situation) - known)
-    return min(1.0, max(0.0, (found / len(claim) - _NOTHING) / (_ALL - _NOTHING)))
+    known, around = (set().union(*map(_content, texts)) for texts in (premises, situation))
+    share = (len(content & known) + _SITUATION * len((content & around) - known)) / len(content)
+    return min(1.0, max(0.0, (share - _NOTHING) / (_ALL - _NOTHING)))
 
 
-def _contents(texts: Iterable[str]) -> Set[str]:
-    return frozenset().union(*map(_content, texts))
-
-
-def _content(text: str) -> Set[str]:
-    """N-grams of content words: 3 letters, or 1 and 2 Chinese characters.
-
-    N-grams make "walks" similar to "walked". If no word is a content word, all words are used.
-    """
-    folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).lower())
+def _content(text: str) -> set[str]:
+    """N-grams of content words, else of all: 3 letters, or 1 and 2 Chinese characters."""
+    folded = _SHORTENED.sub("", _folded(text))
     words = [word for word in _RUN.findall(folded.translate(_CUT)) if word not in _COMMON]
     pieces: set[str] = set()
     for word in words or _RUN.findall(folded):
@@ -140,18 +133,11 @@ def _negates(text: str) -> bool:
     return bool(_NEGATION.search(text[:_LONGEST]))
 
 
-# One conclusion is compared with many texts.
-@lru_cache(maxsize=256)
-def _size(text: str) -> int:
-    return 2 if _CHINESE.search(text[:_LONGEST]) else 3
-
-
-@lru_cache(maxsize=256)
+@lru_cache(maxsize=256)  # one conclusion is compared with many texts
 def _grams(text: str, size: int) -> frozenset[str]:
-    folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
-    words = _LETTERS.sub(" ", folded).strip()
+    words = _LETTERS.sub(" ", _folded(text)).strip()
     return frozenset(words[k : k + size] for k in range(len(words) - size + 1))
 
 
-def _numbers(text: str) -> set[str]:
-    return set(_NUMBER.findall(unicodedata.normalize("NFKC", text[:_LONGEST])))
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text[:_LONGEST]).lower()

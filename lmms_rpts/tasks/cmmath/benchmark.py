@@ -35,7 +35,7 @@ REQUEST_KINDS = (
 )
 
 
-class CmmathSettings(Table):
+class CmmathSettings(Table, env_prefix="CMMATH_"):
     """The settings of CMMaTH."""
 
     TABLE: ClassVar[str] = "cmmath"

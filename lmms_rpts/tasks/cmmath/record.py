@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
-from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
@@ -37,6 +36,7 @@ from lmms_rpts.tasks.grade_types import (
     Figures,
     Grading,
     Rounds,
+    Sheet,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,

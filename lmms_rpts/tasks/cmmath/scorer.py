@@ -16,7 +16,7 @@ from lmms_rpts.judging.request_kinds import add_request_kinds
 from lmms_rpts.judging.types import NO_JUDGE, Request
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import FromJudge, JudgeGrade
-from lmms_rpts.scoring.grading import SCORES, Doc, Given, GradingScorer, grade_of, known_grade
+from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
 from lmms_rpts.scoring.reading import told
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
@@ -30,7 +30,7 @@ from lmms_rpts.tasks.cmmath.record import (
     RuleGrade,
 )
 from lmms_rpts.tasks.data import needed_judge
-from lmms_rpts.tasks.grade_types import AnswerGrader
+from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
 
 if TYPE_CHECKING:
     from lmms_rpts.grading import Grade
@@ -95,14 +95,14 @@ class CmmathScorer(GradingScorer):
 
     def report(self) -> None:
         """Log how many answers have no score, or no kind of mistake, and why."""
-        reasons = self.tally.unscored
+        reasons = self.unscored
         undecided = {each: reasons.pop(each) for each in [*reasons] if each.startswith(UNDECIDED)}
         if undecided:
             logger.warning(
                 "{} of {} responses are left undecided by the rules, and are left out of the means "
                 "(grader_coverage); set CMMATH_GRADER=both to have a judge decide them",
                 sum(undecided.values()),
-                self.tally.total,
+                self.total,
             )
         super().report()
 

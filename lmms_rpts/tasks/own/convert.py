@@ -18,11 +18,11 @@ from typing import Any
 from PIL import Image
 
 from lmms_rpts.base.escaping import listed
-from lmms_rpts.base.fields import RowError, any_list, encoded
 from lmms_rpts.base.rows import Row, read_rows, row_files
 from lmms_rpts.grading.grader import infer_kind
 from lmms_rpts.scoring.question import STANCES
 from lmms_rpts.tasks.data import DataError, download, raise_faults
+from lmms_rpts.tasks.fields import RowError, any_list, encoded
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
 from lmms_rpts.tasks.own.data import Instance, label, written
 

@@ -101,7 +101,7 @@ class OwnData:
     data: Path
     images: Path
     answer: str
-    language: str = "en"
+    language: Language = "en"
 
     def __post_init__(self) -> None:
         for name, value, known in (
@@ -248,7 +248,7 @@ def row_of(question: Question) -> dict[str, Any]:
     return {name: getattr(question, name) for name in _ROW}
 
 
-def as_question(instance: Instance, form: str, language: str, number: int) -> Question:
+def as_question(instance: Instance, form: str, language: Language, number: int) -> Question:
     """The question of an instance, which has its number in the file as its id if it has none.
 
     Steps may cite the question as part of the context, unless it is a statement to agree with;

@@ -39,7 +39,7 @@ def own_questions(
         question = as_question(instance, form, "en", at)
         question.with_images(partial(_opened, shown), settings.image_size)
         if form not in scorers:
-            options = Options.of(settings, form=form)
+            options = Options.of(settings, answer=form)
             scorers[form] = RptsScorer(options, choose_judge(settings, None, options).name)
         pairs.append((scorers[form], question))
     raise_faults("The rows", faults, REMEDY)

@@ -12,7 +12,8 @@ from typing import Any
 
 from tqdm import tqdm
 
-from lmms_rpts.base.files import draft_of
+from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import OwnData, load
@@ -101,7 +102,7 @@ class Start:
 
     name: str
     form: str
-    language: str
+    language: Language
     instances: Sequence[Mapping[str, Any]]
     images: Mapping[str, Path | bytes]
     responses: Sequence[str] = ()
@@ -170,7 +171,7 @@ _WORDS = {
 }
 
 
-def example(name: str, form: str, language: str) -> Start:
+def example(name: str, form: str, language: Language) -> Start:
     """Two instances with charts, and the responses of a fictional model.
 
     The first response is right, the second begins with a misread chart.

@@ -151,7 +151,7 @@ MOST_DUPLICATES = 1000
 DUPLICATES = 5
 
 
-class ReformSettings(Table):
+class ReformSettings(Table, env_prefix="REFORM_"):
     """The settings of ReForm-Eval."""
 
     TABLE: ClassVar[str] = "reform"

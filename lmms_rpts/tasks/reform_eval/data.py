@@ -20,7 +20,9 @@ from typing import Any, NamedTuple
 from PIL import Image, ImageDraw
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.fields import (
+from lmms_rpts.base.rows import read_objects
+from lmms_rpts.base.schema import shown
+from lmms_rpts.tasks.fields import (
     Fields,
     Reader,
     RowError,
@@ -32,8 +34,6 @@ from lmms_rpts.base.fields import (
     text,
     whole,
 )
-from lmms_rpts.base.rows import read_objects
-from lmms_rpts.base.schema import shown
 from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets, rows_of
 from lmms_rpts.tasks.reform_eval.duplicates import rng_of

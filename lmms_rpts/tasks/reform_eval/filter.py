@@ -41,6 +41,7 @@ class ReformLikelihoodFilter(GradingFilter):
 
     ORDER = "use reform_likelihood alone"
     SCORER = LikelihoodScorer
+    scorer: LikelihoodScorer
 
     def apply(self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]) -> list[str | list[str]]:
         """One entry per request: a record for the first one of a document, "" for the others."""
@@ -50,7 +51,7 @@ class ReformLikelihoodFilter(GradingFilter):
             (each[0] if isinstance(each, list) and each else each, doc)
             for each, doc in zip(resps, docs, strict=True)
         ]
-        names = ("set", "sample", "duplicate")
+        asking, names = self.scorer.asking, ("set", "sample", "duplicate")
         for _, group in groupby(whole, key=lambda pair: [pair[1][name] for name in names]):
             values, (doc, *_) = zip(*group, strict=True)
             # A document that was presented again has its options again.
@@ -58,10 +59,10 @@ class ReformLikelihoodFilter(GradingFilter):
             for start in range(0, len(values), count):
                 part = values[start : start + count]
                 try:
-                    record = grade_losses(part, doc, self.scorer.asking)
+                    record = grade_losses(part, doc, asking)
                 except Exception as error:
                     reason = internal_error(error, "grading likelihoods")
-                    record = record_of(doc, self.scorer.asking, reason=reason)
+                    record = record_of(doc, asking, reason=reason)
                 entries += [record.to_json(), *[""] * (len(part) - 1)]
         return entries
 

@@ -10,15 +10,15 @@ from pathlib import Path
 from typing import Any, ClassVar, Literal
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.fields import Fields, RowError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
+from lmms_rpts.runs.record import as_text
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
-from lmms_rpts.scoring.missing import missing_response
-from lmms_rpts.scoring.question import as_text, question_of
+from lmms_rpts.scoring.scorer import missing_response
+from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.benchmark import (
     PREDICTIONS,
@@ -218,10 +218,8 @@ def record_of(
         source=source,
         losses=(),
         means=(),
-        instance=question_of(
-            ReformInstance,
+        instance=ReformInstance.of(
             doc,
-            {},
             kind=kind_of(doc),
             method="likelihood" if doc.get("method") == "likelihood" else "generation",
         ),

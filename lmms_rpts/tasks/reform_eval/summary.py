@@ -15,7 +15,6 @@ from types import MappingProxyType
 from typing import Any
 
 from lmms_rpts.base.escaping import shorten
-from lmms_rpts.base.sheet import Sheet
 from lmms_rpts.runs.rounds import NONE, Figure, over_rounds
 from lmms_rpts.tasks.grade_types import (
     Counts,
@@ -23,6 +22,7 @@ from lmms_rpts.tasks.grade_types import (
     Figures,
     Grading,
     Rounds,
+    Sheet,
     ShownAnswer,
     ShownGrade,
     ShownQuestion,

@@ -27,7 +27,7 @@ _LLM_RECOMMENDED = frozenset({"diagrams"})
 """The subtasks that the publishers recommend to grade by a language model."""
 
 
-class RomeSettings(Table):
+class RomeSettings(Table, env_prefix="ROME_"):
     """The settings of ROME."""
 
     TABLE: ClassVar[str] = "rome"

@@ -13,10 +13,10 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.parsers import parse_grade
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import FromJudge, JudgeGrade
-from lmms_rpts.scoring.grading import Doc, Given, GradingScorer, grade_of, known_grade
-from lmms_rpts.scoring.question import as_text
+from lmms_rpts.runs.record import FromJudge, JudgeGrade, as_text
+from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
 from lmms_rpts.tasks.data import needed_judge
+from lmms_rpts.tasks.grade_types import grade_of, known_grade
 from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, RomeSettings

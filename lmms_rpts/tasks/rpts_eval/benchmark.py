@@ -11,7 +11,7 @@ from lmms_rpts.tasks.benchmark import Benchmark
 _HERE = "lmms_rpts.tasks.rpts_eval"
 
 
-class RptsSettings(Table):
+class RptsSettings(Table, env_prefix="RPTS_"):
     """The settings of RPTS-Eval."""
 
     TABLE: ClassVar[str] = "rpts"

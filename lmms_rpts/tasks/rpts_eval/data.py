@@ -17,7 +17,6 @@ from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Several, Text
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.scoring.options import Options, choose_judge
 from lmms_rpts.scoring.question import ReasoningDocument, Stance, field_faults, gold_faults
 from lmms_rpts.tasks.data import (
@@ -146,6 +145,8 @@ def _check(*languages: str, judge: str | None = None) -> None:
     settings = load_settings()
     choose_judge(settings, judge, Options.of(settings, evidence="facts"))
     if settings.validity is not None:
+        from lmms_rpts.runs.validity import read_validity_file
+
         read_validity_file(settings.validity)
     for language in languages:
         check_rpts_eval(language)

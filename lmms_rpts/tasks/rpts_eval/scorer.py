@@ -12,7 +12,6 @@ from lmms_rpts.judging.images import ImageError
 from lmms_rpts.scoring.options import Options, choose_judge
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.score import RptsScorer
-from lmms_rpts.tasks.images import as_rgb, outside_fault
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK, images_folder
 
 DEMO_JUDGE = "lexical"
@@ -29,9 +28,9 @@ class RptsEvalScorer(RptsScorer):
     longest: int
 
     def question(self, doc: Mapping[str, Any]) -> Question:
-        """The question of a document, with its images."""
+        """The question of a document, with its images if the judge may see them."""
         question = super().question(doc)
-        if self.images is None:
+        if self.images is None or self.options.evidence == "facts":
             return question
         load = partial(_load, self.images, question.visual_clue)
         return question.with_images(load, self.longest)
@@ -40,6 +39,8 @@ class RptsEvalScorer(RptsScorer):
 def _load(folder: Path, names: Sequence[str]) -> list[Any]:
     """The images with these names, without any outside of their folder."""
     from PIL import Image
+
+    from lmms_rpts.tasks.images import as_rgb, outside_fault
 
     paths = [folder / name for name in names]
     if fault := next(filter(None, (outside_fault(path, folder) for path in paths)), None):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from operator import attrgetter
 from statistics import fmean
 
 from lmms_rpts.runs.rounds import document_means, there
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.scoring.metrics import METRICS
+from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord, Scoring
 from lmms_rpts.scoring.score import undecided_note
@@ -18,6 +18,21 @@ from lmms_rpts.tasks.rpts_eval.relations import relation_notes
 
 _UNJUDGED = frozenset({"accuracy", "parse_rate"})
 """Metrics that need no judge."""
+
+
+_ABILITIES = {
+    "识别": "Recognition",
+    "常识": "Commonsense",
+    "空间感知": "Spatial awareness",
+    "数学": "Math",
+    "比较图像": "Compare images",
+}
+"""English names of the abilities in the Chinese texts of RPTS-Eval."""
+
+
+def abilities_of(question: Question) -> tuple[str, ...]:
+    """The abilities, in English if RPTS-Eval names them in both languages."""
+    return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in question.ability))
 
 
 def best(name: str, models: Sequence[Figures]) -> frozenset[str]:
@@ -83,7 +98,7 @@ GRADING = Grading(
         "task": by_field("instance.task"),
         "language": by_field("instance.language"),
         "relation": by_field("instance.relation"),
-        "ability": attrgetter("instance.abilities"),
+        "ability": lambda record: abilities_of(record.instance),
     },
     first="task",
     questions="documents",

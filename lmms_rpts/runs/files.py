@@ -1,22 +1,15 @@
-"""Atomic writes: a file is written completely or not at all; and whose page a file is."""
+"""Atomic writes: a file is written completely or not at all."""
 
 from __future__ import annotations
 
 import errno
 import os
-import re
 import secrets
 import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-
-_HEAD = 4096
-# The mark that each page has of the command that wrote it
-_GENERATOR = re.compile(
-    rb'<meta name="generator" content="lmms-rpts [^" ]{1,100}(?: ([a-z]{1,20}))?">'
-)
 
 
 def check_writable(path: Path) -> None:
@@ -62,18 +55,3 @@ def _target(path: Path) -> Path:
     if not stat.S_ISREG(mode):
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return target
-
-
-def may_overwrite(page: Path, command: str) -> bool:
-    """Whether a command may overwrite a file: there is none, it is empty, or it is its own page.
-
-    Pages of version 0.1 do not name their command; each command may overwrite them.
-    """
-    if not os.path.isfile(page):  # False also for a name that is too long
-        return True
-    with page.open("rb") as content:
-        start = content.read(_HEAD)
-    if not start:
-        return True
-    found = _GENERATOR.search(start)
-    return found is not None and found[1] in (None, command.encode("ascii"))

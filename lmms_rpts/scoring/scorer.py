@@ -1,15 +1,22 @@
-"""Responses that are missing: failed requests of the model, which lmms-eval stores as text."""
+"""Scorers of responses, and responses that are missing: failed requests of the model."""
 
 from __future__ import annotations
 
 import re
 from collections import Counter
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.masking import LONGEST, mask
-from lmms_rpts.judging.types import NOT_JUDGED
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
+
+if TYPE_CHECKING:
+    from lmms_rpts.judging.client import Client
+    from lmms_rpts.runs.metrics import Metrics
+    from lmms_rpts.runs.record import Record
 
 NO_RESPONSE = "the model gave no response"
 REQUEST_FAILED = "the model request failed: "
@@ -48,13 +55,31 @@ def missing_response(response: object) -> str | None:
     return REQUEST_FAILED + (message or "lmms-eval gives no reason")
 
 
-class Tally:
-    """Counts of responses that are missing, empty or unscored, for warnings at the end."""
+class Scorer:
+    """How the responses to a task are scored; counts them for warnings at the end.
 
-    def __init__(self) -> None:
-        self.heard, self.empty, self.total = 0, 0, 0
-        self.failed: Counter[str] = Counter()
-        self.unscored: Counter[str] = Counter()
+    Attributes:
+        RECORD, METRICS: the type of its records, and their metrics.
+        UNSCORED: what responses without a score are, and the metric that counts them.
+        judge: name of the judge to ask; ``none`` if nobody is asked.
+    """
+
+    RECORD: ClassVar[type[Record]]
+    METRICS: ClassVar[Metrics]
+    UNSCORED: ClassVar[str]
+
+    def __init__(self, judge: str = NO_JUDGE) -> None:
+        self.judge = judge
+        self.heard = self.empty = self.total = 0
+        self.failed, self.unscored = Counter[str](), Counter[str]()
+
+    def question(self, doc: Mapping[str, Any]) -> Any:
+        """The question of a document; here the document itself."""
+        return doc
+
+    async def score(self, response: str | None, question: Any, judge: Client) -> Any:
+        """The record of a response; raises nothing for bad output of a model or judge."""
+        raise NotImplementedError
 
     def hear(self, response: object) -> None:
         """Count a response before it is scored."""
@@ -64,15 +89,17 @@ class Tally:
         elif not str(response).strip():
             self.empty += 1
 
-    def note(self, reason: str | None) -> None:
-        """Count a record: why it has no score, or None if it has one."""
+    def note(self, record: Any) -> None:
+        """Count a record; records need not be kept."""
         self.total += 1
+        reason = record.reason or ""
         # Not judged as requested; failed requests have a warning of their own.
-        if reason and reason not in (NOT_JUDGED, NO_RESPONSE):
-            self.unscored[reason] += not reason.startswith(REQUEST_FAILED)
+        asked = reason not in ("", NOT_JUDGED, NO_RESPONSE)
+        if asked and not reason.startswith(REQUEST_FAILED):
+            self.unscored[reason] += 1
 
-    def report(self, unscored: str = "") -> None:
-        """Log what was counted; ``unscored``: what responses without a score are, and where."""
+    def report(self) -> None:
+        """Log what the table of results does not show."""
         if self.failed:
             logger.warning(
                 "{} of {} model requests failed. Their responses are left out of all means; most "
@@ -89,8 +116,7 @@ class Tally:
                 self.heard,
             )
         if count := self.unscored.total():
-            reason = self.unscored.most_common(1)[0][0]
             logger.warning(
                 "{} of {} responses could not be {}; most often: {}",
-                *(count, self.total, unscored, reason),
+                *(count, self.total, self.UNSCORED, self.unscored.most_common(1)[0][0]),
             )

@@ -6,7 +6,8 @@ import math
 import re
 from collections import Counter
 from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -28,19 +29,22 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.samples import SAMPLES
-from lmms_rpts.runs.writing import RunWriter, Written, metric_results, open_run, replaced_files
+from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_documents
 
 if TYPE_CHECKING:
-    from lmms_rpts.judging.budget import Budget
     from lmms_rpts.judging.client import Client
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.scoring.score import Scorer
+    from lmms_rpts.scoring.scorer import Scorer
 
 # A task name becomes part of a file's name: "../evil" must not pass.
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
+SUFFIX = "_rpts"
+"""Of the name of a run that scored the steps of responses to another task."""
+_GOLD = ("answer", "reference", "answers")
+"""The fields of a question that may hold its gold answer."""
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
 """Filters of lmms-eval that leave a response unchanged, or nearly so."""
@@ -56,13 +60,6 @@ class Selection:
     offset: int = 0
     limit: int | None = None
     ids: tuple[str, ...] = ()
-
-    def has(self, number: int, own_id: object) -> bool:
-        """Whether a document is selected."""
-        there = (
-            self.offset <= number < self.offset + (math.inf if self.limit is None else self.limit)
-        )
-        return there and (not self.ids or str(own_id) in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,20 +104,17 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     """The saved responses to a task or group (None: to all tasks) at these paths."""
     if task is None:
         return read_responses(*paths)
-    if task not in answered_tasks():
+    if task in answered_tasks():
+        members = members_of(task)
+        # Files may name a task, or a group of it.
+        groups = {name for name in answered_tasks() if {*members} & {*members_of(name)}}
+        alone, names = members[0] if len(members) == 1 else task, {*members, *groups, task}
+    else:
         # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
-        names = {task, _base_of(task)}
-        return _some(read_responses(*paths, only=names, default_task=_base_of(task)), task)
-    members = {*_members(task), task}
-    # Files may name a task, or a group of it.
-    groups = {name for name in answered_tasks() if members & {*_members(name)}}
-    alone = next(iter(_members(task))) if len(_members(task)) == 1 else task
-    return _some(read_responses(*paths, only=members | groups, default_task=alone), task)
-
-
-def _some(saved: SavedResponses, task: str) -> SavedResponses:
-    """The responses; a ResponsesError if there are none to the task."""
-    if not saved.tasks:
+        alone = task.removesuffix(SUFFIX) or task
+        names = {task, alone}
+    saved = read_responses(*paths, only=names, default_task=alone)
+    if not saved.runs:
         others = ", ".join(sorted(saved.passed_over)) or "none"
         raise ResponsesError(
             f"{saved.path} contains no responses to {task}; tasks with responses: {others}. To "
@@ -129,28 +123,21 @@ def _some(saved: SavedResponses, task: str) -> SavedResponses:
     return saved
 
 
-def _base_of(task: str) -> str:
-    """The task whose steps NAME_rpts scores; any other name unchanged."""
-    return task.removesuffix("_rpts") or task
-
-
-def _members(task: str) -> tuple[str, ...]:
-    """The tasks of a group; the task itself."""
+def members_of(task: str) -> tuple[str, ...]:
+    """The tasks of a group of ours; of any other name the name."""
     benchmark = answered_tasks().get(task)
-    if benchmark is None:
-        return (task,)
-    return benchmark.scored.get(task) or benchmark.answered.get(task) or (task,)
+    members = benchmark and (benchmark.scored.get(task) or benchmark.answered.get(task))
+    return members or (task,)
 
 
 def plan_run(
     saved: SavedResponses,
     run: RunKey,
     settings: Settings,
-    *,
+    selection: Selection,
     task: str | None = None,
     include_path: Path | None = None,
     correct: str | None = None,
-    selection: Selection = Selection(),
 ) -> list[TaskPlan]:
     """What is scored of one run, by task.
 
@@ -163,22 +150,22 @@ def plan_run(
     Raises:
         ResponsesError: if responses belong to no document.
     """
-    ours, named = answered_tasks(), saved.tasks if task is None else [task]
-    asked = dict.fromkeys(member for name in named if name in ours for member in _members(name))
-    plans, used = [], set[int]()
-    for name in asked:
+    ours = answered_tasks()
+    named = {key.task for key in saved.runs[run]} if task is None else {task}
+    plans: list[TaskPlan] = []
+    used = set[int]()
+    members = {each for name in named & {*ours} for each in members_of(name)}
+    for name in sorted(members):
         for member, docs in read_documents(name).items():
             plans += _plan_own(saved, run, member, docs, settings, selection, used)
-    others = [name for name in named if name not in ours and name]
-    for name in others:
+    for name in sorted(named - {*ours, ""}):
         plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
-    documents = saved.runs[run]
-    stray = [key for key, each in documents.items() if id(each) not in used]
-    if stray and not (selection.ids or selection.limit is not None or selection.offset):
+    stray = [key for key, each in saved.runs[run].items() if id(each) not in used]
+    if stray:
         _refuse_stray(saved, stray, [plan.name for plan in plans])
-    if not plans:
+    if not any(plan.documents for plan in plans):
         raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
-    return plans
+    return [plan for plan in plans if plan.documents]
 
 
 def _plan_own(
@@ -192,26 +179,19 @@ def _plan_own(
 ) -> Iterator[TaskPlan]:
     """The plan for a task of ours, if it has responses."""
     rounds = [each for each in saved.runs if run.round is not None and each.model == run.model]
+    last = math.inf if selection.limit is None else selection.offset + selection.limit
     found: dict[int, SavedDocument | None] = {}
     for at, doc in enumerate(docs):
         document = saved.find(task, at, doc["id"], run)
         used |= {id(document)}
         # A question that has a response in another round only is a failed request in this one.
         there = document or any(saved.find(task, at, doc["id"], each) for each in rounds)
-        if there and selection.has(at, doc["id"]):
+        selected = not selection.ids or str(doc["id"]) in selection.ids
+        if there and selected and selection.offset <= at < last:
             found[at] = document
     if found:
         scorer = answered_tasks()[task].scorer_of(task, settings)
-        make = partial(_question, scorer, task, docs)
-        yield TaskPlan(task, scorer, make, found, len(docs))
-
-
-def _question(scorer: Scorer, task: str, docs: Sequence[Mapping[str, Any]], at: int) -> Any:
-    """The question of a document of a task of ours."""
-    question = scorer.question(docs[at])
-    if isinstance(question, Question):
-        return question.model_copy(update={"task": task, "doc_id": at})
-    return question
+        yield TaskPlan(task, scorer, lambda at: scorer.question(docs[at]), found, len(docs))
 
 
 def _plan_other(
@@ -225,37 +205,38 @@ def _plan_other(
     used: set[int],
 ) -> Iterator[TaskPlan]:
     """The plan for a task of lmms-eval that is not ours."""
-    names = (task, _base_of(task))
-    documents = {key: each for key, each in saved.runs[run].items() if key.task in names}
+    base = task.removesuffix(SUFFIX) or task
+    documents = {key: each for key, each in saved.runs[run].items() if key.task in (task, base)}
     wrong = next((key.name for key in documents if not _INDEX.fullmatch(key.name)), None)
     if not _NAME.fullmatch(task):
         raise ResponsesError(f"{shown(task)} is not a valid task name")
     _refuse_filtered(saved, task)
     from lmms_rpts.host.other_tasks import open_task
 
-    other = open_task(_base_of(task), include_path, settings)
+    other = open_task(base, include_path, settings)
     if wrong is not None and not other.ids:
         raise ResponsesError(
             f'{task}: a response identifies its document by "id" ({shown(wrong)}); use "doc_id", '
             "the index in the task's data from 0"
         )
     numbers = {own_id: at for at, own_id in enumerate(other.ids)}
+    last = math.inf if selection.limit is None else selection.offset + selection.limit
     found: dict[int, SavedDocument | None] = {}
     for key, each in documents.items():
         at = int(key.name) if key.kind == "doc_id" else numbers.get(key.name, other.total)
         if at < other.total:
             used |= {id(each)}
-            if selection.has(at, key.name):
+            selected = not selection.ids or key.name in selection.ids
+            if selected and selection.offset <= at < last:
                 found[at] = each
     if found:
         other.choose([each.metrics for each in found.values() if each], correct)
-        for at, each in sorted(found.items()):
-            if each is not None and each.target is not None:
-                other.check_target(at, each.target)
-        yield TaskPlan(
-            other.name, other.scorer, other.question, dict(sorted(found.items())), other.total,
-            other.is_right,
-        )  # fmt: skip
+        for at, saved_at in sorted(found.items()):
+            if saved_at is not None and saved_at.target is not None:
+                other.check_target(at, saved_at.target)
+        by_number = dict(sorted(found.items()))
+        is_right = None if other.is_ours else other.is_right
+        yield TaskPlan(other.name, other.scorer, other.question, by_number, other.total, is_right)
 
 
 def _refuse_stray(
@@ -263,11 +244,11 @@ def _refuse_stray(
 ) -> None:
     """Raise for responses to documents that the tasks do not have."""
     ours = answered_tasks()
-    groups = [each for each in stray if each.kind == "doc_id" and len(_members(each.task)) > 1]
+    groups = [each for each in stray if each.kind == "doc_id" and len(members_of(each.task)) > 1]
     if groups:
         raise ResponsesError(
             f'"doc_id" is the number in a task, and {groups[0].task} is a group: use "id", or name '
-            f"the task ({listed(_members(groups[0].task))})"
+            f"the task ({listed(members_of(groups[0].task))})"
         )
     names = listed([f"{each.kind} {each.name} of {each.task or 'no task'}" for each in stray])
     variables = {ours[task].data_variable for task in tasks if task in ours} - {""}
@@ -308,24 +289,21 @@ def _refuse_filtered(saved: SavedResponses, task: str) -> None:
 
 def guess_name(files: Sequence[Path]) -> str:
     """Name of the model, from the results next to the files, otherwise from the file names."""
-    names = dict.fromkeys(model_name(read_results(file)) for file in files)
-    models = [name for name in names if name]
+    if len(files) == 1 and SAMPLES not in files[0].stem:
+        return files[0].stem
+    models = list(dict.fromkeys(filter(None, (model_name(read_results(each)) for each in files))))
     if len(models) > 1:
         raise ResponsesError(
             f"The responses are from several models: {', '.join(models)}. Score them one by one, "
             "or set --name if they are one model"
         )
-    if models:
-        return models[0]
-    if len(files) == 1 and SAMPLES not in files[0].stem:
-        return files[0].stem
-    return files[0].resolve().parent.name or "model"
+    return models[0] if models else files[0].resolve().parent.name or "model"
 
 
 # --- scoring -------------------------------------------------------------------------------------
 
 
-def score_run(
+async def score_run(
     plans: Sequence[TaskPlan],
     model: str,
     settings: Settings,
@@ -333,7 +311,7 @@ def score_run(
     source: str,
     output: Path | None = None,
     requests: Path | None = None,
-    config: Mapping[str, Any] = {},
+    selection: Selection = Selection(),
 ) -> Scored:
     """Score the responses of one run, and write its samples and results.
 
@@ -341,19 +319,34 @@ def score_run(
         source: where the responses are, for the results.
         output: the folder for the files; None: nothing is written.
         requests: a file to which requests without a cached reply are written; nothing is asked.
-        config: further entries of the results.
+        selection: what was selected, for the results.
     """
     scored, budget = Scored(model), open_budget(settings)
-    if output is None:
-        run_async(_score_all(plans, scored, settings, budget, None, requests))
-        return scored
-    with open_run(output) as writer:
-        run_async(_score_all(plans, scored, settings, budget, writer, requests))
-        scored.results |= {
+    results: dict[str, Any] = {}
+    with open_run(output) if output else nullcontext() as writer:
+        for plan in plans:
+            judge = plan.scorer.judge
+            async with open_client(judge, settings, budget, requests=requests) as client:
+                values = await _score_task(plan, client, scored, writer)
+                scored.stopped = scored.stopped or client.stopped
+            plan.scorer.report()
+            means = {
+                name: (plan.scorer.METRICS[name].aggregation or mean_of_scored)(each)
+                for name, each in values.items()
+            }
+            results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
+        scored.results = {
+            "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
+            "configs": {plan.name: {"task": plan.name} for plan in plans},
+            "versions": {plan.name: 1.0 for plan in plans},
+            "n-samples": {
+                plan.name: {"original": plan.total, "effective": len(plan.documents)}
+                for plan in plans
+            },
             "config": {
                 "model": "replay",
                 "model_args": {"name": model, "samples": source},
-                **config,
+                **asdict(selection),
                 "resolved_cli_args": {"timezone": "UTC"},
                 "lmms_rpts": configuration(),
                 "lmms_rpts_version": __version__,
@@ -362,94 +355,45 @@ def score_run(
             "model_name": model,
             "usage": {"judges": {**budget.usage(), "stopped": scored.stopped}},
         }
-        old = [] if scored.stopped else replaced_files(output, scored.results)
-        scored.written = writer.publish(scored.results)
-        for file in old:
-            file.unlink(missing_ok=True)
+        if writer is not None:
+            scored.written = writer.publish(scored.results)
     return scored
-
-
-async def _score_all(
-    plans: Sequence[TaskPlan],
-    scored: Scored,
-    settings: Settings,
-    budget: Budget,
-    writer: RunWriter | None,
-    requests: Path | None,
-) -> None:
-    results: dict[str, Any] = {}
-    for plan in plans:
-        judge = plan.scorer.judge
-        async with open_client(judge, settings, budget=budget, requests=requests) as client:
-            values = await _score_task(plan, client, scored, writer)
-            scored.stopped = scored.stopped or client.stopped
-        plan.scorer.report()
-        metrics = {name: plan.scorer.METRICS[name] for name in values}
-        means = {
-            name: (each.aggregation or mean_of_scored)(values[name])
-            for name, each in metrics.items()
-        }
-        results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
-    scored.results |= {
-        "results": results | _groups(plans, results),
-        "configs": {plan.name: {"task": plan.name} for plan in plans},
-        "versions": {plan.name: 1.0 for plan in plans},
-        "n-samples": {
-            plan.name: {"original": plan.total, "effective": len(plan.documents)} for plan in plans
-        },
-    }
-
-
-class _Sample:
-    """The sample of a document while its responses are scored: only what is written is held."""
-
-    def __init__(self, number: int, target: str, entry: Mapping[str, Any]) -> None:
-        self.number = number
-        self.more: dict[str, Any] = {"target": target, "token_counts": []}
-        self.more |= {name: entry[name] for name in ("input", "doc_hash") if name in entry}
-        self.responses: list[str | None] = []
-        self.records: list[str] = []
-        self.values: list[dict[str, float | None]] = []
 
 
 async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
 ) -> dict[str, list[Any]]:
     """Score the responses to a task in a stream; the values of metrics, one per document."""
-    every = plan.scorer.METRICS.items()
-    metrics = {name: each for name, each in every if each.listed and each.value}
-    values: dict[str, list[Any]] = {name: [] for name in metrics}
-    sample: _Sample | None = None
+    metrics = [each for each in plan.scorer.METRICS.values() if each.listed and each.value]
+    values: dict[str, list[Any]] = {each.name: [] for each in metrics}
+    # Of the current document; only what is written is held.
+    current, rows, samples = -1, list[dict[str, Any]](), list[Sample]()
 
-    def close(sample: _Sample) -> None:
-        found = {name: mean(each[name] for each in sample.values) for name in metrics}
-        for name, value in found.items():
+    def close() -> None:
+        means = {each.name: mean(row[each.name] for row in rows) for each in metrics}
+        for name, value in means.items():
             values[name].append(value)
         if writer is not None:
-            texts, records = sample.responses, sample.records
-            writer.add(plan.name, sample.number, texts, records, **sample.more, **found)
+            writer.add(plan.name, current, samples, means)
 
     total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
     work = _scorings(plan, client)
-    async for at, target, entry, said, record in client.each(work, total=total, label=plan.name):
-        if sample is None or sample.number != at:
-            if sample is not None:
-                close(sample)
-            sample = _Sample(at, target, entry)
+    async for at, sample, record in client.each(work, total=total, label=plan.name):
+        if at != current and rows:
+            close()
+            rows, samples = [], []
+        current = at
         plan.scorer.note(record)
         scored.outcomes[record.outcome] += 1
-        sample.values.append({name: each.of(record) for name, each in metrics.items()})
-        if writer is not None:
-            sample.more["token_counts"].append(said.tokens)
-            sample.responses.append(said.text)
-            sample.records.append(record.to_json())
-    if sample is not None:
-        close(sample)
+        rows.append({each.name: each.value(record) for each in metrics if each.value})
+        samples.append(sample)
+    if rows:
+        close()
     return values
 
 
-_Scoring = tuple[int, str, Mapping[str, Any], SavedResponse, "Record"]
-"""The number of a document, its gold answer, the fields of a row, a response and its record."""
+_Scoring = tuple[int, Sample, "Record"]
+"""The number of a document, a response with its record as text, and the record."""
 
 
 def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _Scoring]]:
@@ -461,7 +405,9 @@ def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _S
         record = await plan.scorer.score(said.text, question, client)
         if plan.is_right is not None:
             record = record.graded(right)
-        return at, _target(question), entry, said, record
+        known = question if isinstance(question, Mapping) else {"answer": question.answer}
+        target = next((known[name] for name in _GOLD if name in known), "")
+        return at, Sample(said.text, said.tokens, record.to_json(), str(target), entry), record
 
     for at, document in plan.documents.items():
         question, first = plan.question(at), None
@@ -473,20 +419,12 @@ def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _S
             yield one(at, question, entry, said, right if said.text == first.text else None)
 
 
-def _target(question: Any) -> str:
-    """The gold answer of a question, as lmms-eval logs it."""
-    if isinstance(question, Question):
-        return question.answer
-    found = next((question[name] for name in ("reference", "answers") if name in question), "")
-    return str(found)
-
-
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
     """The means of groups of which all tasks were scored, weighted by their documents."""
     sizes = {plan.name: len(plan.documents) for plan in plans}
     found: dict[str, Any] = {}
     for group in answered_tasks():
-        members = _members(group)
+        members = members_of(group)
         if len(members) > 1 and {*members} == {*sizes}:
             names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
             found[group] = {"alias": group} | {
@@ -539,7 +477,7 @@ async def _score_rows(
             scorer.score(row.get("response"), question, client)
             for row, (scorer, question) in zip(rows, pairs, strict=True)
         )
-        records = []
+        records: list[Record] = []
         async for record in client.each(work, total=len(pairs), label="Scoring"):
             pairs[len(records)][0].note(record)
             records.append(record)
@@ -560,7 +498,7 @@ def _task_questions(
     for member, docs in members.items():
         scorer = answered_tasks()[member].scorer_of(member, settings)
         for at, doc in enumerate(docs):
-            make = partial(_question, scorer, member, docs, at)
+            make = partial(_question, scorer, member, doc, at)
             found.setdefault(f"id {doc['id']}", (scorer, make))
             if len(members) == 1:
                 found[f"doc_id {at}"] = (scorer, make)
@@ -570,3 +508,10 @@ def _task_questions(
     if unknown := [f"row {at}: {name}" for at, name in enumerate(names) if name not in found]:
         raise ResponsesError(f"{task} has no document for {listed(unknown)}")
     return [(scorer, make()) for scorer, make in (found[name] for name in names)]
+
+
+def _question(scorer: Scorer, task: str, doc: Mapping[str, Any], at: int) -> Any:
+    question = scorer.question(doc)
+    if isinstance(question, Question):  # records name their document
+        return question.model_copy(update={"task": task, "doc_id": at})
+    return question

@@ -12,22 +12,16 @@ import pytest
 from loguru import logger
 
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.filters.aggregate import AggregateFilter, build_record
 from lmms_rpts.filters.base import FilterInputError
-from lmms_rpts.filters.record import Answer, Question, Transform
-from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.filters.responses import Judged, ScoredResponse, TransformedResponse
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import JudgeConfigurationError, prompts
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.reasoning import ReasoningChain
-from lmms_rpts.reasoning.clues import Clue, Step
+from lmms_rpts.scoring.record import RptsRecord
 from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply
-from tests.support.runs import scoring_with
 from tests.support.tables import table
 
 Answering = Callable[[dict[str, Any]], "str | ServerReply"]
@@ -50,6 +44,7 @@ def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
         servers.append(server)
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+        reset_session()
         docs = [doc or make_doc()]
         resps: Any = TransformFilter(mode=mode).apply([responses], docs)
         resps = ScoreFilter().apply(resps, docs)
@@ -78,7 +73,7 @@ def test_our_format_is_read_without_a_judge(judged: Callable[..., Any]) -> None:
         "Conclusion0 + Text0 -> Conclusion1:the shop is closed.",
     ]
     assert record["rpts"] == pytest.approx(0.8)
-    assert record["answer"] == {"value": "agree", "by": "rule", "correct": True, "error": None}
+    assert record["answer"] == {"value": "agree", "by": "rule", "correct": True}
     assert len(asked) == 2, "one question for each step"
 
 
@@ -120,15 +115,15 @@ def test_the_second_question(judged: Callable[..., Any]) -> None:
         return "0.9" if "The shop sells bread." in prompt else "0.2"
 
     (record,), asked = judged([STEPS], answer)
-    questions = record["steps"][1]["questions"]
-    assert [question["score"] for question in questions] == [0.2, 0.9]
+    verdicts = record["steps"][1]["verdicts"]
+    assert [verdict["value"] for verdict in verdicts] == [0.2, 0.9]
     assert record["steps"][1]["score"] == 0.7
     assert len(asked) == 3, "of the image, the inference twice"
 
 
 def test_an_answer_of_one_half_needs_no_second_question(judged: Callable[..., Any]) -> None:
     (record,), asked = judged([STEPS], says("Score: 0.5"))
-    assert [len(step["questions"]) for step in record["steps"]] == [1, 1]
+    assert [len(step["verdicts"]) for step in record["steps"]] == [1, 1]
     assert len(asked) == 2, "of the image, the inference"
 
 
@@ -137,27 +132,42 @@ def test_an_unreadable_score_is_no_number(judged: Callable[..., Any]) -> None:
     assert record["outcome"] == "unscored"
     assert record["rpts"] is None
     assert "step 0" in record["reason"]
-    assert record["steps"][0]["questions"][0]["reply"] == "I would rather not say."
+    assert record["steps"][0]["verdicts"][0]["reply"] == "I would rather not say."
     assert len(asked) == 6, "two steps, each asked again twice"
 
 
-def test_a_judge_without_steps_leaves_it_to_the_rules(judged: Callable[..., Any]) -> None:
+def test_what_a_judge_cannot_rewrite_is_unscored(judged: Callable[..., Any]) -> None:
+    """Rules would read the first line alone, and score the response as if that were all."""
     text = "1. According to Image 0 it is nine.\n2. Therefore it is late.\nFinal answer: agree"
 
     def answer(body: dict[str, Any]) -> str:
         return "Sure!" if "Conclusion0:" in instructions(body) else "1.0"
 
     (record,), _ = judged([text], answer)
-    assert record["transform"]["read_by"] == "rule"
-    assert record["rpts"] == 1
-    assert any("read by rules" in problem for problem in record["transform"]["problems"])
+    assert (record["outcome"], record["rpts"], record["steps"]) == ("unscored", None, [])
+    assert "steps" in record["reason"]
+    assert record["answer"]["correct"] is True
 
 
-def test_a_judge_that_finds_no_reasoning(judged: Callable[..., Any]) -> None:
-    (record,), _ = judged(["No."], lambda body: "NONE" if "NONE" in instructions(body) else "agree")
-    assert record["outcome"] == "scored"
-    assert record["rpts"] == 0
-    assert record["chain"] == []
+def test_without_a_readable_step_rpts_is_zero_as_published(judged: Callable[..., Any]) -> None:
+    (written,), _ = judged(
+        ["I agree."], lambda body: "NONE" if "NONE" in instructions(body) else "agree"
+    )
+    record = RptsRecord.parse(written)
+    assert (record.outcome, record.rpts, record.reason) == ("no_steps", 0.0, None)
+    values = {name: value for name, value in record.metrics.items() if value is not None}
+    assert values == {"rpts": 0, "accuracy": 1, "accuracy_rpts": 0, "parse_rate": 0, "steps": 0}
+
+
+def test_where_judging_ended_no_response_without_steps_is_a_zero(
+    judged: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_CONCURRENCY", "1")
+    records, _ = judged(
+        [STEPS, "agree"], lambda body: ServerReply("no credit", status=402), mode="rule"
+    )
+    assert [record["outcome"] for record in records] == ["unscored", "unscored"]
+    assert all("no credit" in record["reason"] for record in records)
 
 
 def test_a_failing_judge_leaves_the_response_unscored(judged: Callable[..., Any]) -> None:
@@ -307,9 +317,10 @@ def test_the_judge_tells_the_answer_in_one_word(
     def said(body: dict[str, Any]) -> str:
         return reply if "undetermined" in instructions(body) else "1"
 
-    (record,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
-    assert record["answer"]["value"] == answer
-    assert (record["answer"]["error"] is None) == (answer is not None)
+    (written,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
+    found = RptsRecord.parse(written).answer
+    assert found.value == answer
+    assert (found.error is None) == (answer is not None)
 
 
 def test_remarks_of_the_judge_are_no_steps(judged: Callable[..., Any]) -> None:
@@ -348,87 +359,55 @@ def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPa
     assert scored[0][0].strip().endswith("]")
 
 
-# ---- the last filter alone, without a judge
-
-
-READ: dict[str, Any] = {
-    "chain": ReasoningChain(
-        (
-            Step((Clue("image", 0),), " it is nine "),
-            Step((Clue("text", 1),), "it sells bread"),
-            Step((Clue("conclusion", 0), Clue("text", 9)), "it is closed"),
-        ),
-        problems=("Text 9 is new", "a line was left out"),
-    ),
-    "answer": Answer(value="agree", by="judge", correct=False, error="two answers"),
-    "transform": Transform(
-        read_by="llm",
-        style="free",
-        source="after_thinking",
-        problems=("a step has no premise", "Text 9 is new"),
-        reply="three lines",
-    ),
-}
-SCORING = scoring_with(decay=0.5, focus_height=2, prompt_version="p", temperature=0.7)
-
-
-def asked_about(score: float | None) -> Judged:
-    error = "cut off" if score is None else None
-    asked = {"evidence": ("clock.png",), "reply": "a reply", "error": error}
-    return Judged(score=score, questions=(Question(kind="image", score=score, **asked),))
-
-
-def scored(*steps: Judged, judge: str = "lexical", **changes: Any) -> ScoredResponse:
-    """A response with three steps: the second is unused, the third cites missing evidence."""
-    transform = READ["transform"].model_copy(update=changes)
-    read = TransformedResponse(**(READ | {"transform": transform}))
-    return ScoredResponse(read, read.chain, (*steps, Judged(score=0.0, note="no text 9")), judge)
-
-
-def written(response: ScoredResponse, doc: dict[str, Any]) -> dict[str, Any]:
-    """The record of a response as JSON."""
-    record: dict[str, Any] = json.loads(build_record(response, doc, SCORING).to_json())
-    return record
-
-
-def test_a_step_without_a_score_leaves_the_response_unscored_and_its_record_whole() -> None:
-    doc = make_doc()
-    for optional in ("id", "ability", "relation"):
-        del doc[optional]
-    record = written(scored(asked_about(None), asked_about(1.0)), doc)
-    assert (record["outcome"], record["reason"]) == ("unscored", "step 0: cut off")
-    assert (record["rpts"], record["first_error"]) == (None, None)
-    assert [step["score"] for step in record["steps"]] == [None, 1.0, 0.0]
-    instance = record["instance"]
-    assert (instance["id"], instance["ability"], instance["relation"]) == (None, [], None)
-
-
-def aggregated(*responses: ScoredResponse, **changes: Any) -> list[str]:
+def lexical(*responses: str | None, **changes: Any) -> list[RptsRecord]:
+    """The records of responses, one per document, judged by overlap of words."""
     docs = [make_doc(**changes) for _ in responses]
-    return [str(each) for each in AggregateFilter().apply([[one] for one in responses], docs)]
-
-
-def test_what_our_code_fails_on_keeps_its_answer_and_names_the_fault() -> None:
-    """Scores for two of three steps: the table of steps cannot be built."""
-    (found,) = map(json.loads, aggregated(scored(asked_about(1.0))))
-    assert found["outcome"] == "unscored"
-    assert found["reason"].startswith("internal error while aggregating a response's scores: ")
-    assert (found["chain"], found["steps"], found["transform"]["chain"]) == ([], [], [])
-    assert (found["answer"]["value"], found["settings"]["judge"]) == ("agree", "lexical")
+    read = TransformFilter(judge="lexical").apply([[each] for each in responses], docs)
+    written = AggregateFilter().apply(ScoreFilter(judge="lexical").apply(read, docs), docs)
+    return [RptsRecord.parse(json.loads(str(each))) for each in written]
 
 
 def test_records_are_readable_text_whatever_an_instance_holds() -> None:
-    response = scored(asked_about(0.5), asked_about(1.0), reply="\ud800")
-    (found,) = aggregated(response, id=Path("a/b"), statement="商店关门")
+    doc = make_doc(id=Path("a/b"), statement="商店关门", context="\ud800")
+    del doc["ability"], doc["relation"]
+    read = TransformFilter(judge="lexical").apply([[STEPS]], [doc])
+    (found,) = AggregateFilter().apply(ScoreFilter(judge="lexical").apply(read, [doc]), [doc])
     assert "商店关门" in found
-    assert json.loads(found)["instance"]["id"] == "a/b"
-    assert found.encode("utf-8")
+    instance = json.loads(str(found))["instance"]
+    assert (instance["id"], instance["ability"], instance["relation"]) == ("a/b", [], None)
+    assert str(found).encode("utf-8")
+
+
+@table("threshold, right, wrong_reason", (0.5, 1.0, 0.0), (0.8, 1.0, 0.0), (0.81, 0.0, 1.0))
+def test_the_threshold_of_sound_reasoning(
+    judged: Callable[..., Any],
+    monkeypatch: pytest.MonkeyPatch,
+    threshold: float,
+    right: float,
+    wrong_reason: float,
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_THRESHOLD", str(threshold))
+    (written,), _ = judged([STEPS], says("Score: 0.8"))
+    record = RptsRecord.parse(written)
+    assert record.settings.threshold == threshold
+    assert record.metrics["accuracy_rpts"] == right
+    assert record.metrics["right_for_wrong_reason"] == wrong_reason
+
+
+@table("known, image", (True, "Image 0"), (False, "Image 0"), (False, "Image 3"))
+def test_claims_about_images_that_are_not_at_hand(known: bool, image: str) -> None:
+    """Their number is not known either: the claim is no fault of the model."""
+    (first,) = lexical(STEPS.replace("Image 0", image), images_known=known)
+    step = first.steps[0]
+    assert (step.score is None) is not known
+    assert first.outcome == ("scored" if known else "unscored")
+    assert known or "image" in str(first.reason)
 
 
 @pytest.fixture
 def logged() -> Iterator[list[str]]:
     """The log messages, one per line."""
-    aggregated()  # this imports lmms-eval, which replaces the handlers
+    lexical(STEPS)  # this imports lmms-eval, which replaces the handlers
     lines: list[str] = []
     handler = logger.add(
         lambda line: lines.append(str(line).strip()), format="{level}: {message}", level="INFO"
@@ -438,28 +417,29 @@ def logged() -> Iterator[list[str]]:
 
 
 def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) -> None:
-    steps, by_rule = (asked_about(0.5), asked_about(1.0)), "read by rules: no steps"
-    aggregated(
-        scored(asked_about(0.5), asked_about(1.0), problems=("a step", by_rule)),
-        scored(*steps, problems=("not read by rules",)),
-        scored(*steps, error="busy"),
-        scored(*steps, error="no key"),
-        scored(*steps, error="no key"),
-    )
-    assert logged.pop(0).startswith(
+    lexical(*[STEPS] * 18, "I agree.", None)
+    assert logged.pop(1).startswith(
         "WARNING: Judge 'lexical': its scores cannot be compared with those of others; it "
         "detects wrong steps about as well as chance (AUC"
     )
     assert logged == [
-        "WARNING: 3 of 5 responses could not be judged and are left out of the means "
-        "(judge_coverage); most often: no key",
-        "WARNING: 1 of 5 responses could not be rewritten by the judge and were parsed by rules",
+        "WARNING: 1 of 20 model requests failed. Their responses are left out of all means; most "
+        "often: the model gave no response",
+        "WARNING: 1 of 20 responses have no readable step (parse_rate), so that their RPTS is 0: "
+        "'lexical' cannot divide free text into steps; a judge that writes text (openai:, hf:) can",
     ]
+    logged.clear()
+    lexical(*[STEPS] * 20, "I agree.")  # less than 5%
+    assert len(logged) == 1
 
 
-@pytest.mark.parametrize("judge", ["none", "openai:test"])
-def test_nothing_is_logged_where_all_is_told(logged: list[str], judge: str) -> None:
-    aggregated(scored(asked_about(0.5), asked_about(1.0), judge=judge))
+def test_nothing_is_logged_where_all_is_told(
+    logged: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    reset_session()
+    (record,) = lexical(STEPS)
+    assert record.reason == "not judged: the judge is 'none'"
     assert logged == []
 
 
@@ -469,6 +449,7 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
 ) -> None:
     """Neither right nor wrong: accuracy is from 1/4 to 3/4. What is not stated is wrong."""
     monkeypatch.setenv("LMMS_RPTS_JUDGE", judge)
+    reset_session()
     step = STEPS.splitlines()[0]
     ends = ("agree", "the claim holds", "I don't know", "I'd side with the statement")
     docs = [make_doc()] * 4
@@ -497,15 +478,15 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
 def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    usual = AggregateFilter().scoring
-    assert usual.prompt_version == Prompts().version()
+    (usual,) = lexical(STEPS)
+    assert usual.settings.prompt_version == Prompts().version()
     (tmp_path / "en").mkdir()
     ours = Path(prompts.__file__).with_name("en") / "image.jinja"
     (tmp_path / "en" / ours.name).write_text(ours.read_text("utf-8") + "Be kind.", "utf-8")
-    configure(monkeypatch, prompts=str(tmp_path), temperature=0.7)
-    chosen = AggregateFilter().scoring
-    assert chosen.prompt_version == Prompts(tmp_path).version() != usual.prompt_version
-    assert chosen.temperature == 0.7
+    configure(monkeypatch, prompts=str(tmp_path))
+    (chosen,) = lexical(STEPS)
+    version = chosen.settings.prompt_version
+    assert version == Prompts(tmp_path).version() != usual.settings.prompt_version
 
 
 # --- thinking ------------------------------------------------------------------------------------
@@ -557,9 +538,6 @@ def test_a_long_thinking_is_judged_by_passages(
         assert passage in shown
     assert len(shown) < 16_000 < len(thought) / 20
     (cut, *_) = record["transform"]["problems"]
-    numbers = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", cut)]
-    passages, every, left_out = numbers
-    assert every == 9003
+    (left_out,) = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", cut)]
     assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
-    assert 0 < passages < 400
     assert cut.startswith("long thinking: judged are ")

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
+from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.reform_eval.benchmark import data_sets
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
@@ -20,18 +19,9 @@ from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rpts_eval import results as rpts_results
 from tests.support import cmmath, rome
-from tests.support.foreign_task import (
-    SeeingJudge,
-    records_of,
-    replay,
-    response_to,
-    settings,
-    write_foreign_task,
-)
 from tests.support.instances import make_doc
 from tests.support.reform import write_reform
 from tests.support.tables import table
-from tests.test_score_any_run import score
 
 Doc = dict[str, Any]
 FAILED = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 500 - the\x1b[31m model is gone"
@@ -109,6 +99,8 @@ def test_no_metric_has_a_value_for_it() -> None:
     "response, message",
     (FAILED, "Error code: 500"),
     ("\n[LMMS_EVAL_REQUEST_FAILED after 1 retries] ", "lmms-eval gives no reason"),
+    ('Error: can only concatenate str (not "NoneType") to str', "can only concatenate str"),
+    ("Error: Error code: 400 - {'error': {'message': 'image 1 is too large'}}", "image 1 is too"),
     (
         "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Incorrect API key provided: sk-abcdefgh12345",
         "provided: ***",
@@ -135,6 +127,11 @@ def test_what_wrappers_store_for_it(response: str, message: str) -> None:
     "[SAFETY_BLOCKED:PROHIBITED_CONTENT]",
     "Video 3 can not load: check the source of the statement.",
     "Batch failed, so the machine stands still.",
+    "Error: the clock is misread. Final answer: disagree",
+    "Error: the clock is misread by the statement.\nIt shows nine.",
+    "Error: " + "the clock of the shop is misread, it seems to me. " * 10,
+    "Error analysis: the clock is misread.",
+    "none",
     "",
 )
 def test_what_is_a_response(response: str) -> None:
@@ -157,20 +154,15 @@ def test_empty_responses_are_wrong_and_counted(task: str, logged: list[str]) -> 
 
 def test_all_is_well_and_nothing_is_said(logged: list[str]) -> None:
     apply, doc = TASKS["reform_eval"]
-    apply([["(A)"], [None]], [doc()] * 2)
+    apply([["(A)"], ["(B)"]], [doc()] * 2)
     assert not [line for line in logged if "empty" in line or "failed" in line]
 
 
-@pytest.mark.slow
-def test_the_metric_of_a_task_does_not_grade_it(tmp_path: Path) -> None:
-    """Scored from the task's samples; the metric itself calls the request wrong."""
-    task = write_foreign_task(tmp_path)
-    texts = [response_to(doc) for doc in task.documents]
-    texts[0] = FAILED
-    with SeeingJudge().server() as server:
-        plain = replay(tmp_path / "plain", task, settings(server), texts=texts)
-        done = score(plain.folder, task, tmp_path / "scored", server)
-    answers = [each["answer"]["correct"] for _, each in sorted(records_of(done).items())]
-    assert answers == [None, False, True, False, True, False], done.output
-    assert done.results["colours_rpts"]["accuracy,rpts"] == pytest.approx(2 / 5)
-    assert "1 of 6 model requests failed" in done.output
+@table("response", FAILED, None, "None", STEPS)
+def test_a_grade_from_elsewhere_is_none_of_a_failed_request(response: str | None) -> None:
+    """The metric of a task calls a failed request wrong."""
+    apply, doc = TASKS["rpts_eval"]
+    record = RptsRecord.parse(json.loads(str(apply([[response]], [doc()])[0])))
+    graded = record.graded(False)
+    assert graded.answer.correct is (False if response == STEPS else None)
+    assert record.graded(None).answer.correct is None

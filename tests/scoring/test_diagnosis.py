@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from lmms_rpts.filters.record import Diagnosis
-from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.judging.backends.lexical import restates
+from lmms_rpts.scoring.record import Diagnosis, RptsRecord
 from tests.reasoning.short import clues
 from tests.support.growth import assert_linear
 from tests.support.instances import make_doc

@@ -1,0 +1,44 @@
+"""Numbers and names as text, for tables and reports."""
+
+from __future__ import annotations
+
+from typing import Any
+
+# Text for a missing number.
+NONE = "–"
+
+
+def figure(value: float | None, form: str = ".3f") -> str:
+    """A number as text, without a negative zero; a dash if it is missing."""
+    if value is None:
+        return NONE
+    text = format(value, form)
+    return text if text.strip("+-0.%") else format(0.0, form)
+
+
+def cost(value: float | None) -> str:
+    """A cost in the currency of the prices; small ones have two significant digits."""
+    if value is None:
+        return NONE
+    return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
+
+
+def interval(found: Any, form: str, ends: str = "") -> str:
+    """A figure with its interval, as text; a dash if it is missing.
+
+    Args:
+        found: has ``value``, ``low`` and ``high``, each of which may be None; or None.
+        ends: format of the interval; empty: that of the value.
+    """
+    if found is None or found.value is None or found.low is None or found.high is None:
+        return figure(found and found.value, form)
+    low, high = (figure(end, ends or form) for end in (found.low, found.high))
+    return f"{figure(found.value, form)} [{low}, {high}]"
+
+
+def cut_middle(label: str, length: int) -> str:
+    """A label cut in the middle to ``length`` characters, since its end names the checkpoint."""
+    if len(label) <= length:
+        return label
+    head = (length - 1) // 2
+    return f"{label[:head]}…{label[head + 1 - length :]}"

@@ -1,0 +1,148 @@
+"""Tasks of other packages: their questions, and when an answer to them counts as right."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from lmms_rpts.base.settings import SettingError, load_settings
+from lmms_rpts.host.other_tasks import OtherTask, open_task
+from lmms_rpts.host.task_files import load_task, named_images, read_image_name
+from lmms_rpts.tasks.data import DataError
+from tests.support.foreign_task import ForeignTask, write_foreign_task
+from tests.support.tables import table
+
+OURS = """
+filter_list:
+  - name: rpts
+    filter:
+      - {function: rpts_transform, mode: rule, answer: none}
+      - {function: rpts_score, evidence: facts}
+      - {function: rpts_aggregate, decay: 0.5}
+"""
+
+
+@pytest.fixture(scope="module")
+def colours(tmp_path_factory: pytest.TempPathFactory) -> ForeignTask:
+    return write_foreign_task(tmp_path_factory.mktemp("colours"))
+
+
+def opened(task: ForeignTask, judge: str = "none") -> OtherTask:
+    return open_task("colours", Path(task.include_path), load_settings(judge=judge))
+
+
+@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n",
+       "doc_to_visual: !function utils.paths\n",
+       "doc_to_messages: !function utils.messages\n")  # fmt: skip
+def test_questions_and_images(tmp_path: Path, visuals: str) -> None:
+    task = write_foreign_task(tmp_path, visuals=visuals)
+    other = opened(task)
+    assert (other.name, other.total, other.ids) == ("colours_rpts", len(task.documents), [])
+    for at, doc in enumerate(task.documents):
+        question = other.question(at)
+        assert question.statement == question.context == doc["question"]
+        assert (question.answer, question.language) == (doc["gold"], "en")
+        assert question.visual_clue == (f"colours_rpts#{at}/0",)
+        assert (question.key, question.images_known) == (("colours_rpts", at), True)
+        assert question.images[0].digest
+    images = dict(
+        named_images(
+            load_task("colours", Path(task.include_path)),
+            "colours_rpts",
+            ["colours_rpts#1/0", "colours_rpts#99/0", "x.png"],
+        )
+    )
+    assert list(images) == ["colours_rpts#1/0"]
+    assert read_image_name("colours_rpts", "colours_rpts#12/3") == (12, 3)
+
+
+def test_images_that_are_not_at_hand(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    for image in task.folder.rglob("*.png"):
+        image.unlink()
+    question = opened(task).question(0)
+    assert (question.visual_clue, question.images, question.images_known) == ((), None, False)
+
+
+def rows(values: Sequence[Any], metric: str = "m") -> list[dict[str, Any]]:
+    return [{metric: value, "length": 3} for value in values]
+
+
+AB = [{"parsed": "A", "gold": "AB"[at % 4 == 3]} for at in range(4)]
+
+
+@table(
+    "values, correct, expected",
+    ([1, 0, 1, True], None, [True, False, True, True]),
+    ([0.5, 0.4, None, 1.0], None, [True, False, None, True]),
+    ([{"score": 1.0}, {"score": 0.2}], None, [True, False]),
+    ([{"hits": 0.9, "id": "x"}, {"hits": 0.8}], "m.hits>=0.85", [True, False]),
+    ([100.0, 40.0, 60.0, 0.0], "m>=0.5", [True, False, True, False]),
+    ([3, 2, 5], "m>=3", [True, False, True]),
+    ([1, 0], "none", [None, None]),
+    (["yes", "no"], None, [None, None]),
+    ([100.0, 40.0], None, [None, None]),  # a scale that nobody named
+    ([float("nan"), 1], "m", [None, True]),
+)  # fmt: skip
+def test_which_answers_are_right(
+    colours: ForeignTask, values: list[Any], correct: str | None, expected: list[bool | None]
+) -> None:
+    other, logged = opened(colours), rows(values)
+    other.choose(logged, correct)
+    assert [other.is_right(each) for each in logged] == expected
+
+
+def test_by_the_tasks_own_aggregation(colours: ForeignTask) -> None:
+    """A metric with an object as value and no matching field: ``utils.aggregate`` decides."""
+    other, logged = opened(colours), rows(AB, "letter_acc")
+    other.choose(logged, None)
+    assert [other.is_right(each) for each in logged] == [True, True, True, False]
+
+
+@table(
+    "correct, told",
+    ("colour", "'colour' is not a metric of the task. Use one of length, letter_acc, percent, m"),
+    ("m>=-2", "is not a metric"), ("m>=half", "is not a metric"), ("m<1", "is not a metric"),
+    ("m", "values up to 5: neither shares nor percentages"),
+)  # fmt: skip
+def test_a_wrong_metric_is_told(colours: ForeignTask, correct: str, told: str) -> None:
+    with pytest.raises(SettingError) as caught:
+        opened(colours).choose(rows([3, 5]), correct)
+    assert told in str(caught.value)
+
+
+def test_responses_to_other_data_are_refused(colours: ForeignTask) -> None:
+    other = opened(colours)
+    other.check_target(0, other.question(0).answer)
+    with pytest.raises(DataError, match="the responses belong to other data"):
+        other.check_target(0, "another")
+
+
+@table(
+    "name, told",
+    ("colour", "Unknown task 'colour' of lmms-eval. Did you mean colours?"),
+    ("all", "'all' is a group of lmms-eval: name its tasks"),
+    ("chosen", "has the output type 'multiple_choice'"),
+)
+def test_what_cannot_be_scored(tmp_path: Path, name: str, told: str) -> None:
+    task = write_foreign_task(tmp_path)
+    file = next(Path(task.include_path).glob("*.yaml"))
+    text = file.read_text().replace("task: colours", "task: chosen")
+    chosen = text.replace("generate_until", "multiple_choice") + "doc_to_choice: [A, B]\n"
+    file.with_name("chosen.yaml").write_text(chosen)
+    file.with_name("all.yaml").write_text("group: all\ntask: [colours]\n")
+    if name == "colour":
+        with pytest.raises(DataError, match="Unknown task"):
+            load_task("colour", Path(task.include_path))
+        return
+    with pytest.raises(DataError) as caught:
+        load_task(name, Path(task.include_path))
+    assert told in str(caught.value)
+
+
+def test_a_judge_without_vision_is_refused(colours: ForeignTask) -> None:
+    with pytest.raises(DataError, match="'lexical' has no vision"):
+        opened(colours, "lexical")
