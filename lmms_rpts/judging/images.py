@@ -60,8 +60,9 @@ class JudgeImage:
             # Any error of Pillow or a task for a broken file; a task may even call exit().
             except (Exception, SystemExit) as error:
                 reason = " ".join(storable(str(error)).split())[:300]
-                what = f"{type(error).__name__} {reason}".strip()
-                raise ImageError(f"Cannot read {self.name} ({what})") from None
+                if isinstance(error, SystemExit) or not reason:
+                    reason = f"{type(error).__name__} {reason}".strip()
+                raise ImageError(f"Cannot read {self.name} ({reason})") from None
         digest = hashlib.sha256(content).hexdigest()
         if self._digest not in (None, digest):
             raise ImageError(f"{self.name} changed after it was first read")

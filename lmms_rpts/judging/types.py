@@ -6,7 +6,6 @@ import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import chain
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from pydantic import Field
@@ -109,17 +108,6 @@ class Request:
     def prompt_version(self) -> str:
         """The digest of the templates."""
         return self.prompts.version(self.kind)
-
-    @property
-    def evidence(self) -> tuple[str, ...]:
-        """The texts that a claim is judged against, for judges that ignore the chat."""
-        values = (self.fields[name] for name in request_kinds()[self.kind].evidence)
-        return tuple(chain(*([value] if isinstance(value, str) else value for value in values)))
-
-    @property
-    def claim(self) -> str:
-        """The claim that is judged, for judges that ignore the chat."""
-        return str(self.fields.get(request_kinds()[self.kind].claim, ""))
 
     @property
     def most_tokens(self) -> int:

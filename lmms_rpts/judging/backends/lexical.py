@@ -64,10 +64,12 @@ class LexicalJudge:
     async def ask(self, request: Request) -> Reply:
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
-        if request.kind == "image":
-            score = max((_agreement(request.claim, fact) for fact in request.evidence), default=0.0)
+        fields = request.fields
+        claim: str = fields["conclusion"]
+        if "facts" in fields:
+            score = max((_agreement(claim, fact) for fact in fields["facts"]), default=0.0)
         else:
-            score = _support(request.claim, request.evidence)
+            score = _support(claim, [fields["context"], *fields["premises"]])
         return Reply(f"Score: {score:.1f}")
 
 
