@@ -347,7 +347,8 @@ class Client:
         if later and self._in_vain < attempt:  # others were answered
             attempt = max(1, attempt - BY_CHANCE)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
+        pause *= random.uniform(0.5, 1.0)
+        pause = max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
         if self._in_vain >= IN_VAIN:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
             if silent > LONGEST_HOLD and not self._warned:

@@ -182,10 +182,8 @@ class OpenAIJudge:
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
             )
         except Exception as error:  # a proxy of the environment that httpx cannot use
-            raise FatalJudgeError(
-                f"cannot use the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY "
-                f"({shown(str(error), self._secrets)}); a SOCKS proxy needs: pip install socksio"
-            ) from None
+            said = f"cannot use the proxy of the environment ({shown(str(error), self._secrets)})"
+            raise FatalJudgeError(f"{said}; a SOCKS proxy needs: pip install socksio") from None
 
     def _adapted(
         self,
@@ -406,10 +404,9 @@ def message_of(body: object) -> str:
     inner = next((body[name] for name in names if body.get(name)), None)
     if inner is None:
         return json.dumps(body)
-    place = ".".join(map(str, body["loc"])) + ": " if isinstance(body.get("loc"), list) else ""
-    metadata = body.get("metadata")  # OpenRouter: what the provider said
-    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return place + message_of(inner) + (f": {raw}" if raw else "")
+    # The field, in errors of FastAPI; what the provider said, in those of OpenRouter
+    more = [body.get("loc"), body.get("metadata")]
+    return " ".join([message_of(inner), *(json.dumps(each) for each in more if each)])
 
 
 def shown(text: str, secrets: str) -> str:
@@ -420,6 +417,7 @@ def shown(text: str, secrets: str) -> str:
 # ---- replies
 
 _ODD = "the judge's server sent no chat completion"
+_PAGE = ", but a page of HTML: this is no OpenAI-compatible endpoint; does the address end in /v1?"
 # Reasons for an end: the limit of tokens; a filter; a failure
 _CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
 _FILTERED = re.compile(r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refus|guard")
@@ -434,13 +432,8 @@ def read_completion(content: bytes) -> Completion:
     try:
         known = json.loads(content)
     except (ValueError, RecursionError) as error:
-        reason = f" ({type(error).__name__})"
-        if content.lstrip()[:1] == b"<":
-            reason = (
-                ", but a page of HTML: this is no OpenAI-compatible endpoint; does the address "
-                "end in /v1?"
-            )
-        raise TransientError(f"{_ODD}{reason}") from None
+        page = content.lstrip()[:1] == b"<"
+        raise TransientError(f"{_ODD}{_PAGE if page else f' ({type(error).__name__})'}") from None
     known = known if isinstance(known, Mapping) else {"message": known}
     choices = known.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -498,14 +491,9 @@ def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
     if not key and not settings.openai_url:
-        return (
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
-        )
+        return "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, ...)"
     if key and not re.fullmatch(r"[\x21-\x7e]+", key):
-        return (
-            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
-            "curly quote. Copy the key again"
-        )
+        return "OPENAI_API_KEY has a space, a line break or a curly quote: copy the key again"
     return None
 
 
