@@ -15,34 +15,27 @@ from lmms_rpts import __version__
 from lmms_rpts.base.settings import CONFIG, set_variables
 from lmms_rpts.commands.common import paragraphs, plain_log, with_settings
 
-_PREPARE, _LOOK, _JUDGE = "Before a run", "Look at runs", "Judges and their answers"
-_COMMANDS = {
-    _PREPARE: ("commands.init", "commands.doctor", "commands.estimate", "demo.demo"),
-    _LOOK: (
-        *("commands.report", "commands.summarize", "commands.compare", "commands.sweep"),
-        "commands.export",
-    ),
-    _JUDGE: ("commands.score", "commands.validate", "commands.rate", "commands.agreement"),
+_PANELS = {
+    "Before a run": ("init", "doctor", "estimate", "demo"),
+    "Look at runs": ("report", "summarize", "compare", "sweep", "export"),
+    "Judges and their answers": ("score", "validate", "rate", "agreement"),
 }
-"""By panel of ``--help``: modules with a function of the same name."""
-_PLACES = {
-    place.rpartition(".")[2]: (place, panel) for panel in _COMMANDS for place in _COMMANDS[panel]
-}
+_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
 
 
 class _Commands(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
-        return [*_PLACES]
+        return [*_PANEL_OF]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         # All are imported for an unknown name, to suggest the nearest one.
-        for name in {cmd_name} & {*_PLACES} or _PLACES:
+        for name in {cmd_name} & {*_PANEL_OF} or _PANEL_OF:
             if name not in self.commands:
-                place, panel = _PLACES[name]
-                function = getattr(import_module(f"lmms_rpts.{place}"), name)
-                single = typer.Typer(add_completion=False)
-                text = paragraphs(function.__doc__)
-                single.command(name, rich_help_panel=panel, help=text)(with_settings(function))
+                room = "demo" if name == "demo" else "commands"
+                function = getattr(import_module(f"lmms_rpts.{room}.{name}"), name)
+                single, text = typer.Typer(add_completion=False), paragraphs(function.__doc__)
+                command = single.command(name, rich_help_panel=_PANEL_OF[name], help=text)
+                command(with_settings(function))
                 self.commands[name] = typer.main.get_command(single)
         return super().get_command(ctx, cmd_name)
 

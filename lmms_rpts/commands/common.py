@@ -232,6 +232,7 @@ def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
 
 _WARNING = 30
 _handler = 0  # loguru's own at first, which writes to standard error
+_is_hooked = False
 
 
 def plain_log() -> None:
@@ -239,8 +240,9 @@ def plain_log() -> None:
 
     Shown are warnings and errors, and information of this package.
     """
-    global _handler
-    if _handler == 0:
+    global _handler, _is_hooked
+    if not _is_hooked:
+        _is_hooked = True
         # Importing it replaces all handlers by one that writes to standard output.
         wrapt.register_post_import_hook(_restore, "lmms_eval.models")
     with suppress(ValueError):  # removed already

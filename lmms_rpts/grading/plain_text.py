@@ -15,7 +15,7 @@ _POWERS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻", "0123456789+-")
 _SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 _SIGNS = str.maketrans({
     "−": "-", "‐": "-", "‑": "-", "‒": "-", "–": "-", "⁄": "/", "∕": "/", "“": '"', "”": '"',
-    "‘": "'", "’": "'", "\0": " ", "\u200b": None, "\ufeff": None,
+    "‘": "'", "’": "'", "\u200b": None, "\ufeff": None,
 })  # fmt: skip
 _COMMANDS = {
     "times": "×", "cdot": "×", "approx": "≈", "sim": "~", "pm": "±", "leq": "≤", "le": "≤",
@@ -40,6 +40,9 @@ _MATHS = re.compile(r"\$\$|\\[()\[\]]")
 # $5$ is maths, and "$5 and $6" are prices
 _PAIRED = re.compile(r"(?<!\\)\$([^$\n]{1,300})\$(?!\d)")
 _DOLLAR = "\ue000"  # stands for a dollar sign escaped in LaTeX
+_POWER, _SUBSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]{1,6}"), re.compile("[₀-₉]{1,6}")
+# Characters that may have a compatibility form or be digits; not kana, Chinese, full width
+_ODD = re.compile("[^\\x00-\\x7f\\u3000-\\u9fff\\uff00-\\uffef]")
 # ½, ⅓: with a space before, since 2½ is 2 1/2 and not 21/2
 _CLASSES = {"¼", "½", "¾", *map(chr, range(0x2150, 0x215F))}
 
@@ -50,8 +53,18 @@ def plain(text: str) -> str:
 
     Digits of all scripts become ASCII digits; powers are written with ``^``, indices with ``_``.
     """
-    text = text[:LONGEST].replace("\\$", _DOLLAR).replace("\\%", "%").replace("{,}", ",")
-    text = _letters("".join(map(_character, text)))
+    text = (
+        text[:LONGEST]
+        .replace("\0", " ")
+        .replace("\\$", _DOLLAR)
+        .replace("\\%", "%")
+        .replace("{,}", ",")
+    )
+    if not text.isascii():
+        text = _ODD.sub(lambda found: _character(found[0]), text)
+        text = _POWER.sub(lambda found: "^" + found[0].translate(_POWERS), text)
+        text = _SUBSCRIPT.sub(lambda found: "_" + found[0].translate(_SUBSCRIPTS), text)
+        text = unicodedata.normalize("NFKC", text)[: 2 * LONGEST].translate(_SIGNS)
     text = re.sub(r"(?<=\d)\\,(?=\d{3}(?!\d))", "", text)
     text = _PAIRED.sub(r" \1 ", _MATHS.sub(" ", text)).replace(_DOLLAR, "$")
     for _ in range(3):
@@ -67,8 +80,6 @@ def plain(text: str) -> str:
 
 def _character(character: str) -> str:
     """A character without compatibility forms: ½ becomes 1/2, ② becomes (2), ٣ becomes 3."""
-    if character.isascii():
-        return character
     if character in _CLASSES:
         return " " + unicodedata.normalize("NFKC", character).replace("⁄", "/")
     if unicodedata.category(character) == "Nd":
@@ -76,12 +87,6 @@ def _character(character: str) -> str:
     if "\u2460" <= character <= "\u2473":
         return f"({ord(character) - 0x245F})"
     return character
-
-
-def _letters(text: str) -> str:
-    text = re.sub("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻]{1,6}", lambda found: "^" + found[0].translate(_POWERS), text)
-    text = re.sub("[₀-₉]{1,6}", lambda found: "_" + found[0].translate(_SUBSCRIPTS), text)
-    return unicodedata.normalize("NFKC", text)[: 2 * LONGEST].translate(_SIGNS)
 
 
 def _fraction(found: re.Match[str]) -> str:

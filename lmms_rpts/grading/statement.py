@@ -134,7 +134,7 @@ class Statement:
     @cached_property
     def said(self) -> str:
         """The answer in plain characters; empty if there is none."""
-        said = plain(self.raw).strip(" \t:,;，。；：")
+        said = plain(self.boxed or self.text).strip(" \t:,;，。；：")
         return "" if not self.marked and _HEADING.fullmatch(said) else said
 
     @cached_property
@@ -150,24 +150,25 @@ class Statement:
     @cached_property
     def doubt(self) -> str:
         """Why it may not be final; empty if there is no sign of doubt."""
-        raw, said, after = self.raw, self.said, self.after
+        raw, said, after = self.boxed or self.text, self.said, self.after
+        earlier = self.spoken[max(0, self.start - 300) : self.start]
         if self.revised or (self.marked and retracts(plain(after))):
             return TAKEN_BACK
         if len(raw) > LONGEST:
             return "too long"
-        before = plain(re.split(r"[。！？\n]|[.!?]\s", self._before(300))[-1]).rstrip(" :")
+        before = plain(re.split(r"[。！？\n]|[.!?]\s", earlier)[-1]).rstrip(" :")
         asks = after.lstrip(' *)"”')[:1] in ("?", "？") or said.endswith("?")
         table = (
             (_UNREADABLE.search(raw), "unreadable characters"),
             (asks, "a question"),
             (self.boxed and _GOES_ON.match(after), "continues after the box"),
-            (self.boxed and _BEFORE_BOX.search(self._before(20)), "part"),
+            (self.boxed and _BEFORE_BOX.search(earlier[-20:]), "part"),
             (self.marked and REPORTED.search(before), "conditional, or reported from others"),
             (self.marked and _DENIED_BEFORE.search(before), "denied"),
             (_HEDGE.search(said) or _HEDGE.search(before), "hedged"),
             (_OPENS_AGAIN.match(plain(after[:200]).lstrip(" .,;:)!。，；")), "reopened"),
             (_HEDGE.search(after[:200]), "left open"),
-            (is_struck(raw), "struck through"),
+            (_STRUCK.search(raw), "struck through"),
         )
         return next((rule for applies, rule in table if applies), "")
 
@@ -176,7 +177,8 @@ class Statement:
         """Another final answer: on the line before, or as the conclusion of the text after it."""
         if not self.marked:
             return None
-        lines = [line for line in self._before(600).split("\n") if line.strip()]
+        earlier = self.spoken[max(0, self.start - 600) : self.start]
+        lines = [line for line in earlier.split("\n") if line.strip()]
         for line in reversed(lines[-2:]):
             other = find_statement(line) if _LABELLED_LINE.search(line) else None
             if other and other.marked and not other.revised:
@@ -193,14 +195,11 @@ class Statement:
         """The answer as it is written: the content of the boxes, or the text."""
         return self.boxed or self.text
 
-    def _before(self, length: int) -> str:
-        return self.spoken[max(0, self.start - length) : self.start]
-
 
 def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty if there is none."""
     spoken = _spoken(response)
-    box_at, boxed, box_end = _last_box(spoken)
+    box_at, boxed, box_end = _last_box(spoken) if _BOX in spoken else (-1, "", -1)
     for start, end in islice(_marks(spoken), 40):
         if start < box_at:
             break
@@ -335,20 +334,14 @@ def _content(text: str, start: int) -> str:
     line, _, below = text[start : start + 4000].partition("\n")
     if not line.strip(" \t*_:：$"):
         line, _, below = below.lstrip("\n \t*").partition("\n")
-    kept = [_to_sentence_end(line)]
+    end = _END.search(line, len(line) - len(line.lstrip(" .。")))
+    kept = [line if end is None or _NUMBERED.match(line) else line[: end.start()]]
     if kept[0].rstrip(" *") == line.rstrip(" *"):
         for bullet in below.split("\n"):
             if not _BULLET.match(bullet):
                 break
             kept.append(bullet)
     return "\n".join(kept).strip(" \t\n*_")
-
-
-def _to_sentence_end(line: str) -> str:
-    if _NUMBERED.match(line):
-        return line
-    end = _END.search(line, len(line) - len(line.lstrip(" .。")))
-    return line[: end.start()] if end else line
 
 
 def _last_sentence(text: str) -> str:
@@ -378,11 +371,6 @@ def _takes_back(after: str) -> bool:
 def retracts(after: str) -> bool:
     """Whether the text after an answer, in plain characters, retracts the answer."""
     return _RETRACTS.search(after) is not None or _OPENS.match(after) is not None
-
-
-def is_struck(text: str) -> bool:
-    """Whether a text contains strike-through markup."""
-    return _STRUCK.search(text) is not None
 
 
 def after_retraction(spoken: str) -> str:

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
+from itertools import chain
 from typing import Any
 
 from lmms_rpts.runs.metrics import Metrics
@@ -80,7 +81,8 @@ Item = float | None | Sequence[float | None]
 
 def mean_of_scored(items: Sequence[Item]) -> float:
     """Mean of the values that are not None, NaN if there are none."""
-    values = [float(value) for value in _each(items) if value is not None]
+    every = chain.from_iterable(each if isinstance(each, Sequence) else (each,) for each in items)
+    values = [float(value) for value in every if value is not None]
     return math.fsum(values) / len(values) if values else math.nan
 
 
@@ -95,11 +97,3 @@ def mean_over_tasks(
     ]
     weight = sum(size for _, size in pairs)
     return math.fsum(mean * size for mean, size in pairs) / weight if weight else math.nan
-
-
-def _each(items: Sequence[Item]) -> Iterator[float | None]:
-    for item in items:
-        if isinstance(item, Sequence):
-            yield from item
-        else:
-            yield item

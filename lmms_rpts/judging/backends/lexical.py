@@ -8,8 +8,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Mapping, Set
 from functools import lru_cache
+from typing import Any
 
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import RefusedError, Reply, Request
@@ -38,11 +39,11 @@ _COMMON_ENGLISH = (
     "could will would shall should may might must not no never also only just who whom whose which "
     "what when where how ca wo cannot"
 )
-_COMMON = frozenset(_COMMON_ENGLISH.split())
 _COMMON_CHINESE = (
-    "的了是在和与及或也都就而着过把被给对从向为以于因此所则如果若但只这那其之个会能可要应该需有没不无未"
-    "吗呢吧啊并且还又再"
+    "的了是在和与及或也都就而着过把被给对从向为以于因此所则如果若但只这那其之个"
+    "会能可要应该需有没不无未吗呢吧啊并且还又再"
 )
+_COMMON = frozenset(_COMMON_ENGLISH.split())
 _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
 # "isn't", "they're", "it’s": the part after the word
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
@@ -62,21 +63,38 @@ class LexicalJudge:
     """Scores the share of a claim that its evidence covers."""
 
     async def ask(self, request: Request) -> Reply:
+        """The score of a claim: how well it fits one of the facts, or follows from the premises."""
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
-        fields = request.fields
+        fields: Mapping[str, Any] = request.fields
         claim: str = fields["conclusion"]
+        content, negated = _content(claim), _negates(claim)
+        score = 0.0
         if "facts" in fields:
-            score = max((_agreement(claim, fact) for fact in fields["facts"]), default=0.0)
-        else:
-            score = _support(claim, [fields["context"], *fields["premises"]])
+            numbers = set(_NUMBER.findall(unicodedata.normalize("NFKC", claim[:_LONGEST])))
+            for fact in fields["facts"]:
+                fits = _coverage(content, _content(fact))
+                # Differing numbers or negations make it doubtful.
+                known = unicodedata.normalize("NFKC", fact[:_LONGEST])
+                fits *= 1.0 if numbers <= {*_NUMBER.findall(known)} else _MISMATCH
+                fits *= 1.0 if negated == _negates(fact) else _MISMATCH
+                score = max(score, fits)
+            return Reply(f"Score: {score:.1f}")
+        situation = fields["context"]
+        premises = [*fields["premises"]] or [situation]
+        known_words = frozenset[str]().union(*map(_content, premises))
+        score = _coverage(content, known_words, _content(situation))
+        if negated:
+            score *= 1.0 if any(map(_negates, [situation, *premises])) else _INVENTED
+        elif any(map(_negates, premises)):
+            score *= _LOST
         return Reply(f"Score: {score:.1f}")
 
 
 def similarity(first: str, second: str) -> float:
     """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
-    # 2 Chinese characters or 3 letters; 3 if either text has no Chinese
-    size = 2 if all(_CHINESE.search(text[:_LONGEST]) for text in (first, second)) else 3
+    chinese = _CHINESE.search(first[:_LONGEST]) and _CHINESE.search(second[:_LONGEST])
+    size = 2 if chinese else 3
     a, b = _grams(first, size), _grams(second, size)
     if not a or not b:
         return 0.0
@@ -88,38 +106,20 @@ def restates(conclusion: str, text: str) -> bool:
     return similarity(conclusion, text) > RESTATES_ABOVE
 
 
-def _agreement(claim: str, fact: str) -> float:
-    """How well a description fits a fact: differing numbers or negations make it doubtful."""
-    score = _coverage(claim, [fact])
-    if not {*_NUMBER.findall(_folded(claim))} <= {*_NUMBER.findall(_folded(fact))}:
-        score *= _MISMATCH
-    if _negates(claim) != _negates(fact):
-        score *= _MISMATCH
-    return score
-
-
-def _support(claim: str, evidence: Sequence[str]) -> float:
-    """How well the situation, which comes first, and the premises support a conclusion."""
-    situation, premises = evidence[:1], evidence[1:] or evidence[:1]
-    score = _coverage(claim, premises, situation)
-    if _negates(claim):
-        return score if any(map(_negates, evidence)) else score * _INVENTED
-    return score * _LOST if any(map(_negates, premises)) else score
-
-
-def _coverage(claim: str, premises: Sequence[str], situation: Sequence[str] = ()) -> float:
+def _coverage(claim: Set[str], known: Set[str], situation: Set[str] = frozenset()) -> float:
     """The share of the claim that is known, stretched to [0, 1]."""
-    content = _content(claim)
-    if not content:
+    if not claim:
         return 0.0
-    known, around = (set().union(*map(_content, texts)) for texts in (premises, situation))
-    share = (len(content & known) + _SITUATION * len((content & around) - known)) / len(content)
-    return min(1.0, max(0.0, (share - _NOTHING) / (_ALL - _NOTHING)))
+    found = len(claim & known) + _SITUATION * len((claim & situation) - known)
+    return min(1.0, max(0.0, (found / len(claim) - _NOTHING) / (_ALL - _NOTHING)))
 
 
-def _content(text: str) -> set[str]:
-    """N-grams of content words, else of all: 3 letters, or 1 and 2 Chinese characters."""
-    folded = _SHORTENED.sub("", _folded(text))
+def _content(text: str) -> Set[str]:
+    """N-grams of content words: 3 letters, or 1 and 2 Chinese characters.
+
+    N-grams make "walks" similar to "walked". If no word is a content word, all words are used.
+    """
+    folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).lower())
     words = [word for word in _RUN.findall(folded.translate(_CUT)) if word not in _COMMON]
     pieces: set[str] = set()
     for word in words or _RUN.findall(folded):
@@ -135,11 +135,9 @@ def _negates(text: str) -> bool:
     return bool(_NEGATION.search(text[:_LONGEST]))
 
 
-@lru_cache(maxsize=256)  # one conclusion is compared with many texts
+# One conclusion is compared with many texts.
+@lru_cache(maxsize=256)
 def _grams(text: str, size: int) -> frozenset[str]:
-    words = _LETTERS.sub(" ", _folded(text)).strip()
+    folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
+    words = _LETTERS.sub(" ", folded).strip()
     return frozenset(words[k : k + size] for k in range(len(words) - size + 1))
-
-
-def _folded(text: str) -> str:
-    return unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
