@@ -245,8 +245,8 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     first, known = 0, saved.runs.get(RunKey(run.model, 0), {}).get(key)
     if known and not run.model and known.rows[0][0].file == row.file:
         raise ResponsesError(
-            f"{row.where} has a second response to {key.name}, and no 'model' to tell them apart: name "
-            "the field of the model's name 'model', or write a file per round"
+            f"{row.where} has a second response to {key.name}, and no 'model' to tell them apart: "
+            "name the field of the model's name 'model', or write a file per round"
         )
     while key in saved.runs.get(RunKey(run.model, first), {}):
         first += 1
