@@ -22,7 +22,6 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.runs.files import check_writable, draft_of
 
 if TYPE_CHECKING:
-
     from lmms_rpts.runs.run import AnyRun
 
 _RUNS = typer.Argument(

@@ -1,7 +1,4 @@
-"""``hf_multimodal``: any image-text-to-text model of transformers, with correct likelihoods.
-
-The equivalent model in lm-evaluation-harness has the same name (``hf-multimodal``).
-"""
+"""``hf_multimodal``: any image-text-to-text model of transformers, with correct likelihoods."""
 
 from __future__ import annotations
 

@@ -38,10 +38,6 @@ def check_before(manager: Any, tasks: Any) -> None:
 
     lmms-eval builds tasks after the model is loaded, so errors in their data would appear late.
     Own tasks and groups that use RPTS filters are built once for their checks.
-
-    Args:
-        manager: lmms-eval's TaskManager.
-        tasks: names, files and configurations, as ``simple_evaluate`` takes them.
     """
     reset_session()
     names: Sequence[Any] = [tasks] if isinstance(tasks, str) else tasks

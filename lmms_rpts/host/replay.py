@@ -26,7 +26,6 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         samples: a file or folder that ``read_responses`` can read.
         name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
-        unknown: refused.
     """
 
     def __init__(
