@@ -22,7 +22,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
 from lmms_rpts.runs.validity import ValidatedSet, read_validity_file
-from lmms_rpts.scoring.question import DocumentImages
+from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.steps import judge_step
 from lmms_rpts.validation.own_steps import drawn_set
 from lmms_rpts.validation.run import questions_of
@@ -455,15 +455,12 @@ def test_a_request_is_the_one_of_a_run(language: str) -> None:
             "visual_clue": list(chain.images),
             "reasoning": [],
         }
-        images = DocumentImages(lambda own=chain: [Image.open(own.files[0])], 1536, language)
+        images = judge_images(lambda own=chain: [Image.open(own.files[0])], 1, 1536, language)
         queries = plan_steps(ReasoningChain(tuple(steps), language), doc, "image")
         judge = Recorder()
-        run = (
-            SimpleNamespace(language=language, images=images),
-            judge,
-            SimpleNamespace(prompts=prompts),
-        )
-        asyncio.run(judge_step(queries[question.step], *run))
+        asked: Any = SimpleNamespace(language=language, images=images)
+        options: Any = SimpleNamespace(prompts=prompts)
+        asyncio.run(judge_step(queries[question.step], asked, judge, options))
         assert question.request.key({}) == judge.asked[0].key({})
         compared += 1
     assert compared > 8

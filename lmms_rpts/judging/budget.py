@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import dataclass, field
 from math import ceil
 from typing import Any
 
@@ -40,13 +40,10 @@ class Budget:
     Attributes:
         max_tokens, max_cost: limits of input and output tokens, and in the currency of the prices.
         share: owner of the budget, for messages.
-        task: the task for which calls are made.
-        used, cost: tokens of all calls, and their cost with a known price.
         log: task, judge and tokens (input, output, thinking) of each call that used any.
         calls: number of calls made, failed ones included, which count 0 tokens.
         found: number of replies found in the cache.
         guessed: whether some tokens were estimated, because a server does not report them.
-        exhausted: why no further call is made.
         stopped: why judging ended before its end.
         slow: whether the user was told that the judge is slow.
     """
@@ -100,7 +97,8 @@ class Budget:
             self.used += usage
             self.cost += cost_of(usage, price)
             self.guessed |= replies[0].usage is None
-            self.log.append((self.task, judge, *astuple(usage)))
+            tokens = (usage.input_tokens, usage.output_tokens, usage.reasoning_tokens)
+            self.log.append((self.task, judge, *tokens))
         self._end(expected)
 
     def usage(self) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import contextlib
 import os
 import sqlite3
 import time
-from dataclasses import astuple
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -32,6 +32,11 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning_tokens INTEGER, created REAL NOT NULL)"""
 _FIND = "SELECT * FROM replies WHERE key = ?"
 _STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_NONE = (None, None, None)
+_UNWRITTEN = (
+    "Judge replies cannot be cached in {} ({}). The run continues and retries; a later run will "
+    "request the missing ones again: {}."
+)
 _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
 
 
@@ -77,11 +82,7 @@ class AnswerCache:
 
     def find(self, key: str) -> Reply | None:
         """The reply stored under ``key``; None if there is none."""
-        row = self._unwritten.get(key)
-        try:
-            row = row or self._file.execute(_FIND, (key,)).fetchone()
-        except sqlite3.Error as error:
-            self._warn(error)
+        row = self._unwritten.get(key) or self._run(_FIND, [(key,)])
         if row is None:
             return None
         text, complete, note, *tokens = row[3:9]
@@ -89,38 +90,34 @@ class AnswerCache:
 
     def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        tokens = astuple(reply.usage) if reply.usage else (None, None, None)
+        used = reply.usage
+        tokens = (used.input_tokens, used.output_tokens, used.reasoning_tokens) if used else _NONE
         row = (key, storable(judge), kind, storable(reply.text), reply.complete)
         self._unwritten[key] = (*row, storable(reply.note), *tokens, time.time())
-        self._write()
+        self._run(_STORE, list(self._unwritten.values()))
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
-        self._write()
+        self._run(_STORE, list(self._unwritten.values()))
         self._file.close()
 
-    def _write(self) -> None:
-        if not self._unwritten:
-            return
+    def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Any:
         try:
-            self._file.execute("BEGIN IMMEDIATE")
-            with self._file:
-                self._file.executemany(_STORE, self._unwritten.values())
-            self._unwritten = {}
+            if sql == _FIND:
+                return self._file.execute(sql, *rows).fetchone()
+            if rows:
+                self._file.execute("BEGIN IMMEDIATE")
+                with self._file:
+                    self._file.executemany(sql, rows)
+                self._unwritten = {}
         except sqlite3.Error as error:
-            self._warn(error)
-
-    def _warn(self, error: sqlite3.Error) -> None:
-        # Each further wait would block the loop.
-        with contextlib.suppress(sqlite3.Error):
-            self._file.execute("PRAGMA busy_timeout = 0")
-        if not self._warned:
-            self._warned = True
-            logger.warning(
-                "Judge replies cannot be cached in {} ({}). The run continues and retries; a later "
-                "run will request the missing ones again: {}.",
-                *(self.path, error, _REMEDY),
-            )
+            # Each further wait would block the loop.
+            with contextlib.suppress(sqlite3.Error):
+                self._file.execute("PRAGMA busy_timeout = 0")
+            if not self._warned:
+                self._warned = True
+                logger.warning(_UNWRITTEN, self.path, error, _REMEDY)
+        return None
 
 
 def open_cache(folder: Path | None) -> AnswerCache:

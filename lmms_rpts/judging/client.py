@@ -9,13 +9,13 @@ stored before it is read. If a reply cannot be read, the request is repeated in 
 from __future__ import annotations
 
 import asyncio
-import contextlib
 import math
 import random
 import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import replace
 from pathlib import Path
@@ -42,7 +42,6 @@ from lmms_rpts.judging.types import (
     Reply,
     Request,
     TransientError,
-    Usage,
     Verdict,
 )
 
@@ -64,6 +63,12 @@ PATIENCE = 300.0
 IN_VAIN = 20
 # Number of different steps with equal scores from which on a warning is logged.
 ONE_SCORE = 30
+SLOW = (
+    "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a time. It "
+    "is repeated with more time, and fewer calls are made at a time. If this goes on, set "
+    "LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server processes at a time, or "
+    "raise LMMS_RPTS_TIMEOUT."
+)
 # Number of units of work under way, as a multiple of the concurrent calls.
 WINDOW = 4
 
@@ -119,7 +124,7 @@ class Client:
             self._cache.close()
         if aclose := getattr(self.judge, "aclose", None):
             # A connection that does not close must not cost any replies.
-            with contextlib.suppress(Exception):
+            with suppress(Exception):
                 await asyncio.wait_for(aclose(), 10.0)
         (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
         if number >= ONE_SCORE and not others:
@@ -135,16 +140,17 @@ class Client:
             try:
                 reply = await self.judge.ask(request)
             except RefusedError as error:
-                return self._told(request, None, None, str(error))
-            return self._told(request, reply, *read_reply(request, reply))
+                return self._told(request, str(error))
+            value, fault = read_reply(request, reply)
+            return self._told(request, fault, value=value, reply=reply.text)
         if request.images and not self.sees:
-            return self._told(request, None, None, f"{self.name} does not support images")
+            return self._told(request, f"{self.name} does not support images")
         if not self._settings.judge_reason and request_kinds()[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
             key = await self._key(request)
         except ImageError as error:
-            return self._told(request, None, None, str(error))
+            return self._told(request, str(error))
         if key in self._under_way:
             return (await self._under_way[key]).model_copy(update={"cached": True})
         task = self._under_way[key] = asyncio.ensure_future(self._verdict(request, key))
@@ -167,23 +173,26 @@ class Client:
         It is consumed lazily: a bounded number of units is under way. When one raises an error, or
         the caller leaves, the others are cancelled.
         """
-        waiting = enumerate(work)
+        waiting, size = enumerate(work), WINDOW * self._settings.concurrency
         window: deque[tuple[asyncio.Task[T], Coroutine[Any, Any, T]]] = deque()
-        bar = _open_bar(shown, total=total, desc=label, unit=f" {unit}")
+        stream = sys.stderr if shown else None
+        hidden = stream is None or stream.closed
+        pause = 0.2 if stream and not hidden and stream.isatty() else 30.0  # in a log file
+        how: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
+        bar: Any = tqdm(total=total, disable=hidden, file=stream, mininterval=pause, **how)
 
         async def run(number: int, coroutine: Coroutine[Any, Any, T]) -> T:
             _unit.set(number)
             result = await coroutine
-            cost = {"cost": self.budget.cost} if self.budget.cost else {}
-            with contextlib.suppress(OSError, ValueError):  # the stream may be closed
-                outcomes = {**self._outcomes, **cost}.items()
-                bar.set_postfix({name: f"{n:,.3g}" for name, n in outcomes}, refresh=False)
+            figures = self._outcomes | ({"cost": self.budget.cost} if self.budget.cost else {})
+            with suppress(OSError, ValueError):  # the stream may be closed
+                bar.set_postfix({name: f"{n:,.3g}" for name, n in figures.items()}, refresh=False)
                 bar.update()
             return result
 
         try:
             while True:
-                while len(window) < WINDOW * self._settings.concurrency:
+                while len(window) < size:
                     number, coroutine = next(waiting, (0, None))
                     if coroutine is None:
                         break
@@ -199,7 +208,7 @@ class Client:
             await asyncio.gather(*(task for task, _ in window), return_exceptions=True)
             for _, coroutine in window:
                 coroutine.close()  # it may not have begun
-            with contextlib.suppress(OSError, ValueError):
+            with suppress(OSError, ValueError):
                 bar.close()
 
     async def _key(self, request: Request) -> str:
@@ -209,33 +218,18 @@ class Client:
         async with self._decoding:
             return await asyncio.to_thread(request.key, self._identity)
 
-    def _told(
-        self,
-        request: Request,
-        reply: Reply | None,
-        value: float | str | None,
-        error: str | None,
-        used: Usage | None = None,
-        cached: bool = False,
-    ) -> Verdict:
-        self._outcomes["failed" if error else "cached" if cached else "asked"] += 1
-        if request.kind in SCORED and isinstance(value, float):
-            self._scores[value] += 1
-        return Verdict(
-            kind=request.kind,
-            prompt_version=request.prompt_version,
-            value=value,
-            reply=reply and reply.text,
-            error=error,
-            tokens=used and (used.input_tokens, used.output_tokens),
-            cached=cached,
-        )
+    def _told(self, request: Request, error: str | None, **fields: Any) -> Verdict:
+        kind, version = request.kind, request.prompt_version
+        verdict = Verdict(kind=kind, prompt_version=version, error=error, **fields)
+        self._outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
+        if kind in SCORED and verdict.score is not None:
+            self._scores[verdict.score] += 1
+        return verdict
 
     async def _verdict(self, request: Request, key: str) -> Verdict:
         """The judge's verdict; asked in other forms while it cannot be parsed."""
-        asked, reply, value, error = request, None, None, None
-        used: Usage | None = None
-        calls = 0
+        asked, reply, value, error, calls = request, None, None, None, 0
+        tokens: tuple[int, int] | None = None
         for attempt in range(1 + ASKED_AGAIN):
             if reply is not None:
                 asked = asked.asked_again(reply)
@@ -252,7 +246,8 @@ class Client:
                 break
             calls += known is None
             if reply.usage is not None:
-                used = reply.usage + (used or Usage())
+                used, (read, made) = reply.usage, tokens or (0, 0)
+                tokens = (read + used.input_tokens, made + used.output_tokens)
             value, error = read_reply(asked, reply)
             if value is not None:
                 self._failures[bool(request.images)] = None
@@ -267,7 +262,8 @@ class Client:
                 )
         cached = reply is not None and not calls
         self.budget.found += cached
-        return self._told(request, reply, value, error, used, cached)
+        text = None if reply is None else reply.text
+        return self._told(request, error, value=value, reply=text, tokens=tokens, cached=cached)
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries; a RefusedError if it gives none."""
@@ -283,7 +279,7 @@ class Client:
                 raise
             except Exception as failure:  # the boundary: a failed request does not end the run
                 pause = self._after(failure, request, tries)
-            with contextlib.suppress(asyncio.TimeoutError):
+            with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), pause)
 
     async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
@@ -305,8 +301,10 @@ class Client:
             except TransientError as failure:
                 self._in_vain += 1
                 if failure.kind == "timed out":
-                    if self._limit.timed_out(begun):
-                        self._warn_of_slowness()
+                    if self._limit.timed_out(begun) and not self.budget.slow:
+                        self.budget.slow = True
+                        figures = (self._time_limit, self._limit.active, self._settings.concurrency)
+                        logger.warning(SLOW, self.name, *figures)
                 elif failure.kind or failure.retry_after is not None or self._in_vain >= IN_VAIN:
                     self._limit.throttled(begun)
                 raise
@@ -349,7 +347,8 @@ class Client:
         if later and self._in_vain < attempt:  # others were answered
             attempt = max(1, attempt - BY_CHANCE)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        pause = max(pause * random.uniform(0.5, 1.0), min(wait, LONGEST_PAUSE))
+        pause *= random.uniform(0.5, 1.0)
+        pause = max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
         if self._in_vain >= IN_VAIN:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
             if silent > LONGEST_HOLD and not self._warned:
@@ -376,31 +375,14 @@ class Client:
             self._limit.release()
         return str(self.stopped)
 
-    def _warn_of_slowness(self) -> None:
-        if not self.budget.slow:
-            self.budget.slow = True
-            logger.warning(
-                "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at "
-                "a time. It is repeated with more time, and fewer calls are made at a time. If "
-                "this goes on, set LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the "
-                "server processes at a time, or raise LMMS_RPTS_TIMEOUT.",
-                *(self.name, self._time_limit, self._limit.active, self._settings.concurrency),
-            )
-
 
 def open_client(
     judge: str, settings: Settings, budget: Budget | None = None, *, requests: Path | None = None
 ) -> Client:
     """The client of the judge named in ``judge``, as in LMMS_RPTS_JUDGE; a context manager.
 
-    Args:
-        judge: ``openai:MODEL``, ``lexical``, ...
-        settings: concurrency, cache, price and others.
-        budget: where calls are booked; None: a new one with the limits of the settings.
-        requests: a file, to which the requests are written instead of being asked.
-
-    Raises:
-        JudgeConfigurationError: for an unknown judge or missing configuration, such as a key.
+    A JudgeConfigurationError says what to set. ``budget``: None: a new one with the limits of the
+    settings; ``requests``: a file, to which requests are written instead of being asked.
     """
     chosen = find_judge(judge, settings, asks=requests is None)
     answering = chosen.backend.open(chosen.model, settings)
@@ -435,12 +417,3 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
                 if task is not None and not future.done():
                     loop.call_soon_threadsafe(task.cancel)
             raise
-
-
-def _open_bar(shown: bool, **options: Any) -> Any:
-    """A bar on standard error; disabled if it cannot be shown."""
-    stream = sys.stderr if shown else None
-    if stream is None or stream.closed:
-        return tqdm(disable=True, **options)
-    interval = 0.2 if stream.isatty() else 30.0  # a log file
-    return tqdm(file=stream, mininterval=interval, dynamic_ncols=True, **options)

@@ -31,12 +31,9 @@ class ImageError(ValueError):
 
 
 class JudgeImage:
-    """One image of a question. Only its digest and its size are kept in memory.
+    """One image of a question, by its name in the prompt; only its digest and size are kept.
 
-    Args:
-        name: name of the image in the prompt, such as ``Image 0``.
-        load: returns the Pillow image; called whenever the image is sent.
-        longest: maximum of the longer side, in pixels.
+    ``load`` returns the Pillow image, whenever it is sent; ``longest``: side, in pixels.
     """
 
     __slots__ = ("_digest", "_load", "_longest", "known_size", "name")
@@ -63,8 +60,9 @@ class JudgeImage:
             # Any error of Pillow or a task for a broken file; a task may even call exit().
             except (Exception, SystemExit) as error:
                 reason = " ".join(storable(str(error)).split())[:300]
-                what = f"{type(error).__name__} {reason}".strip()
-                raise ImageError(f"Cannot read {self.name} ({what})") from None
+                if isinstance(error, SystemExit) or not reason:
+                    reason = f"{type(error).__name__} {reason}".strip()
+                raise ImageError(f"Cannot read {self.name} ({reason})") from None
         digest = hashlib.sha256(content).hexdigest()
         if self._digest not in (None, digest):
             raise ImageError(f"{self.name} changed after it was first read")
@@ -73,20 +71,15 @@ class JudgeImage:
 
 
 def encode_image(image: Any, longest: int = DEFAULT_LONGEST) -> tuple[bytes, tuple[int, int]]:
-    """Encode an image as judges see it: upright, in RGB on white, bounded in size, as JPEG.
-
-    The current frame is used if there are several. The image itself is not changed. The bytes are
-    reproducible with the same version of Pillow; they are returned with width and height.
-    """
+    """The current frame as judges see it: upright, in RGB on white, bounded in size, as JPEG; and
+    its width and height. The image itself is not changed."""
     from PIL import Image, ImageOps
 
     pixels = image.width * image.height
     if not 0 < pixels <= MOST_PIXELS:
+        most = f"at most {MOST_PIXELS / 1e6:,.0f} are read: shrink it"
         raise ImageError(
-            f"it has {pixels / 1e6:,.0f} megapixels, at most {MOST_PIXELS / 1e6:,.0f} are read: "
-            "shrink it"
-            if pixels
-            else "it has no pixels"
+            f"it has {pixels / 1e6:,.0f} megapixels, {most}" if pixels else "no pixels"
         )
     shown = _current_frame(image, longest)
     shown.load()

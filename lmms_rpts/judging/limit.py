@@ -25,15 +25,10 @@ class Limit:
     broken gateway, a quota shared with others), refusals no longer cut it, until they become more.
     All methods belong to one event loop.
 
-    Args:
-        most: the maximum number of concurrent calls.
-        time_limit: seconds that a call may take; the limit does not grow in a round in which one
-            took more than half: more calls would wait longer in the server's queue.
-
-    Attributes:
-        active: number of calls in progress.
-        patience: multiple of the time limit that a call may take. It doubles when calls take too
-            long: the next ones must not be cut off, too.
+    ``most``: of concurrent calls. ``time_limit``: of a call, in seconds; the limit does not grow in
+    a round in which one took more than half: more calls would wait longer in the server's queue.
+    ``active``: number of calls in progress. ``patience``: multiple of the time limit that a call
+    may take; it doubles when calls take too long: the next ones must not be cut off, too.
     """
 
     def __init__(self, most: int, time_limit: float = math.inf) -> None:

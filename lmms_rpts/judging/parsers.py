@@ -58,9 +58,13 @@ def json_object(reply: str) -> dict[str, Any] | None:
     whole = reply[at:] if at >= 0 and not _FENCE.sub("", strip_thinking(reply[:at])) else ""
     for text in (whole, strip_thinking(reply)):
         text = re.sub("```(?:json)?", "", text).strip()
-        objects = [text] if text.startswith("{") else _OBJECT.findall(text)
         with suppress(ValueError, RecursionError):
-            values = [json.loads(each, object_pairs_hook=_unique) for each in objects]
+            if text.startswith("{"):
+                value, end = _DECODER.raw_decode(text)
+                if not re.search(r"[{\d]", text[end:]):  # a remark, without another score
+                    return dict(value)
+                continue
+            values = [_DECODER.decode(each) for each in _OBJECT.findall(text)]
             if values and all(each == values[0] for each in values):
                 return dict(values[0])
     return None
@@ -73,6 +77,9 @@ def _unique(pairs: Iterable[tuple[str, Any]]) -> dict[str, Any]:
             raise ValueError(f"{name!r} is given twice")
         found[name] = value
     return found
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
 
 
 # ---- scores

@@ -5,8 +5,8 @@ from __future__ import annotations
 import difflib
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import cache, partial
+from typing import NamedTuple
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.backends import hf, openai
@@ -63,12 +63,8 @@ BACKENDS: dict[str, Backend] = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class ChosenJudge:
-    """A judge that passed the checks: its ``backend`` and the part after the colon.
-
-    ``name``: as in caches and records; ``sees``: whether it has vision, as far as known.
-    """
+class ChosenJudge(NamedTuple):
+    """A judge that passed the checks; ``model``: the part of its name after the colon."""
 
     name: str
     backend: Backend

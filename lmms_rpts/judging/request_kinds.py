@@ -21,8 +21,6 @@ class RequestKind:
         templates: the folder of its templates, by language.
         words: the possible verdicts as the prompts name them, if they are a few words.
         longest_reason: most characters of the reason in a structured reply; 0: no reason.
-        evidence, claim: the fields with what a claim is judged against, and the claim, for judges
-            that ignore the chat.
     """
 
     name: str
@@ -32,8 +30,6 @@ class RequestKind:
     templates: Path
     words: tuple[str, ...] = ()
     longest_reason: int = 300
-    evidence: tuple[str, ...] = ()
-    claim: str = ""
 
     @property
     def has_verdict(self) -> bool:
@@ -61,16 +57,14 @@ _AGREED = ("consistent", "inconsistent", "一致", "不一致")
 _AT = Path(__file__).parent / "prompts"
 # Folders of their own: a digest of the templates in a folder is recorded with each score.
 _ANSWERS_AT, _THINKING_AT = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
-_scored = partial(
-    RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT, claim="conclusion"
-)
+_scored = partial(RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT)
 _KINDS = {
     kind.name: kind
     for kind in (
-        _scored("image", fields=_CLAIM, evidence=("facts",)),
-        _scored("image_seen", fields=_CLAIM, evidence=("facts",)),
-        _scored("inference", fields=_STEP, evidence=("context", "premises")),
-        _scored("inference_seen", fields=_STEP, evidence=("context", "premises")),
+        _scored("image", fields=_CLAIM),
+        _scored("image_seen", fields=_CLAIM),
+        _scored("inference", fields=_STEP),
+        _scored("inference_seen", fields=_STEP),
         RequestKind("transform", 4096, {**_STEPS, "statement": "⟦4⟧"}, "steps", _AT),
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),

@@ -5,9 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import astuple, dataclass, field, replace
-from itertools import chain
-from operator import add
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
 
 from pydantic import Field
@@ -44,7 +42,7 @@ Parser = Callable[[str], "float | str | None"]
 class TransientError(Exception):
     """Raised for a failure that may pass: the call should be retried.
 
-    ``retry_after``: seconds that the server asks to wait; ``kind``: "" for any other failure.
+    ``retry_after``: seconds that the server asks to wait.
     """
 
     def __init__(
@@ -112,17 +110,6 @@ class Request:
         return self.prompts.version(self.kind)
 
     @property
-    def evidence(self) -> tuple[str, ...]:
-        """The texts that a claim is judged against, for judges that ignore the chat."""
-        values = (self.fields[name] for name in request_kinds()[self.kind].evidence)
-        return tuple(chain(*([value] if isinstance(value, str) else value for value in values)))
-
-    @property
-    def claim(self) -> str:
-        """The claim that is judged, for judges that ignore the chat."""
-        return str(self.fields.get(request_kinds()[self.kind].claim, ""))
-
-    @property
     def most_tokens(self) -> int:
         """Maximum tokens of the reply; judges with hidden thinking get more."""
         most = request_kinds()[self.kind].most_tokens
@@ -178,7 +165,11 @@ class Usage:
     reasoning_tokens: int = 0
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*map(add, astuple(self), astuple(other)))
+        return Usage(
+            self.input_tokens + other.input_tokens,
+            self.output_tokens + other.output_tokens,
+            self.reasoning_tokens + other.reasoning_tokens,
+        )
 
     @property
     def tokens(self) -> int:
@@ -236,10 +227,10 @@ class Verdict(Model):
 
 
 class Judge(Protocol):
-    """Protocol of a judge: anything that answers requests, many at a time, in one event loop.
+    """Anything that answers requests, or raises ``TransientError``, ``RefusedError`` or
+    ``FatalJudgeError``, many at a time, in one event loop.
 
-    ``ask`` raises ``TransientError``, ``RefusedError`` or ``FatalJudgeError`` if it cannot answer.
-    A judge may also have ``identity``, a mapping of everything except the request that its replies
+    It may also have ``identity``, a mapping of everything except the request that its replies
     depend on, for the cache; ``time_limit``, the seconds of a call; and ``async aclose()``.
     """
 
@@ -252,8 +243,7 @@ class Backend:
 
     Attributes:
         usage: its notation in LMMS_RPTS_JUDGE, for messages.
-        check: returns what is missing for a judge of this kind, given the part after the colon;
-            None if nothing is missing. It is called often, always before any paid call.
+        check: returns what is missing, given the part after the colon; None: nothing.
         writes: whether it can convert free text into steps and extract an answer.
         comparable: whether its scores are comparable with those of language models.
         samples: whether repeated requests may get different replies.

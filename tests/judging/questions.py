@@ -77,8 +77,9 @@ def openai_judge(
 
 def _field(kind: str) -> str:
     """The field that has the text of a question."""
-    known = request_kinds()[kind]
-    return known.claim or next(name for name, it in known.fields.items() if isinstance(it, str))
+    fields = request_kinds()[kind].fields
+    texts = [name for name, value in fields.items() if isinstance(value, str)]
+    return "conclusion" if "conclusion" in texts else texts[0]
 
 
 def question(text: str, kind: str = "image", **options: Any) -> Request:

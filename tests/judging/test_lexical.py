@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,7 +17,9 @@ from tests.support.tables import table
 
 
 def score(kind: str, claim: str, *evidence: str) -> float:
-    fields = {"facts": evidence, "context": evidence[:1] or ("",), "premises": evidence[1:]}
+    fields: dict[str, Any] = {"facts": evidence}
+    if kind == "inference":
+        fields = {"context": "".join(evidence[:1]), "premises": evidence[1:]}
     request = Request(kind, "en", {**fields, "conclusion": claim}, Prompts())
     reply = asyncio.run(LexicalJudge().ask(request))
     assert request.chat is None, "nothing is rendered"

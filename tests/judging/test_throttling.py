@@ -150,7 +150,7 @@ def unsteady(time: float) -> int:
     # 8 at a time, 32 after 30 s, 4 after 60 s: 480 + 1920 answers, then 8 per second
     (Hard(size=unsteady), 2800, 110, 1.45, 0.1),
     # an outage of a minute in the middle, also with 503 and Retry-After
-    (Outage(refusal=SLOW), 2000, 91.25, 1.35, 0.06),
+    (Outage(refusal=SLOW), 2000, 91.25, 1.35, 0.13),
     (Outage(throttled=False, retry_after=20.0), 2000, 91.25, 1.25, 0.07),
     # fast and slow; pauses of 0.25 s and more matter a lot if an answer takes 5 ms
     (Lottery(0.005, 0.001), 8000, 1.25, 2.6, 0.13),

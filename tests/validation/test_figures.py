@@ -78,8 +78,7 @@ def test_questions_are_about_labelled_steps_as_in_a_run() -> None:
     asked = list(questions_of([PLAIN, GIVEN], Prompts()))
     assert [(each.chain, each.step) for each in asked] == [(0, 0), (0, 2), (1, 0), (1, 2)]
     request = asked[3].request
-    assert (request.kind, request.claim) == ("inference", "three")
-    assert request.evidence == ("How many?", "one", "p")
+    assert (request.kind, request.fields["conclusion"]) == ("inference", "three")
     shown = request.messages[1]["content"]
     assert "How many?" in shown
     assert shown.index("one") < shown.index("p>>>") < shown.index("three")

@@ -1,18 +1,16 @@
 """Judge backend: offline overlap of words and negations, as a baseline for testing only.
 
-It needs no key, no network and no model, and is deterministic. It recognizes conclusions about
-another topic than their premises, and some negated ones. It cannot see whether a conclusion
-follows: it separates steps that annotators marked as wrong from sound steps about as well as
-chance (docs/judging.md; ``lmms-rpts validate`` measures any judge). Its scores cannot be compared
-with those of a language model and must not be reported as RPTS-Eval results.
+It cannot see whether a conclusion follows: it separates steps that annotators marked as wrong from
+sound steps about as well as chance (docs/judging.md). Its scores must not be reported as results.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Set
+from collections.abc import Mapping, Set
 from functools import lru_cache
+from typing import Any
 
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import RefusedError, Reply, Request
@@ -68,12 +66,13 @@ class LexicalJudge:
         """The score of a claim: how well it fits one of the facts, or follows from the premises."""
         if request.kind not in SCORED:
             raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
-        claim, evidence = request.claim, request.evidence
+        fields: Mapping[str, Any] = request.fields
+        claim: str = fields["conclusion"]
         content, negated = _content(claim), _negates(claim)
         score = 0.0
-        if request.kind == "image":
+        if "facts" in fields:
             numbers = set(_NUMBER.findall(unicodedata.normalize("NFKC", claim[:_LONGEST])))
-            for fact in evidence:
+            for fact in fields["facts"]:
                 fits = _coverage(content, _content(fact))
                 # Differing numbers or negations make it doubtful.
                 known = unicodedata.normalize("NFKC", fact[:_LONGEST])
@@ -81,13 +80,12 @@ class LexicalJudge:
                 fits *= 1.0 if negated == _negates(fact) else _MISMATCH
                 score = max(score, fits)
             return Reply(f"Score: {score:.1f}")
-        # The situation comes first.
-        situation, premises = evidence[:1], evidence[1:] or evidence[:1]
+        situation = fields["context"]
+        premises = [*fields["premises"]] or [situation]
         known_words = frozenset[str]().union(*map(_content, premises))
-        given = frozenset[str]().union(*map(_content, situation))
-        score = _coverage(content, known_words, given)
+        score = _coverage(content, known_words, _content(situation))
         if negated:
-            score *= 1.0 if any(map(_negates, evidence)) else _INVENTED
+            score *= 1.0 if any(map(_negates, [situation, *premises])) else _INVENTED
         elif any(map(_negates, premises)):
             score *= _LOST
         return Reply(f"Score: {score:.1f}")

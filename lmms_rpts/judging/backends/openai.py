@@ -18,7 +18,7 @@ from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
-from lmms_rpts.judging.parsers import json_object, strip_thinking
+from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
     Backend,
@@ -30,6 +30,7 @@ from lmms_rpts.judging.types import (
     TransientError,
     Usage,
 )
+from lmms_rpts.reasoning.thinking import strip_thinking
 
 # Tokens of hidden thinking that a model may use in addition to those of its reply.
 HIDDEN_THINKING = 8192
@@ -181,10 +182,8 @@ class OpenAIJudge:
                 http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
             )
         except Exception as error:  # a proxy of the environment that httpx cannot use
-            raise FatalJudgeError(
-                f"cannot use the proxy in ALL_PROXY, HTTPS_PROXY or HTTP_PROXY "
-                f"({shown(str(error), self._secrets)}); a SOCKS proxy needs: pip install socksio"
-            ) from None
+            said = f"cannot use the proxy of the environment ({shown(str(error), self._secrets)})"
+            raise FatalJudgeError(f"{said}; a SOCKS proxy needs: pip install socksio") from None
 
     def _adapted(
         self,
@@ -405,10 +404,9 @@ def message_of(body: object) -> str:
     inner = next((body[name] for name in names if body.get(name)), None)
     if inner is None:
         return json.dumps(body)
-    place = ".".join(map(str, body["loc"])) + ": " if isinstance(body.get("loc"), list) else ""
-    metadata = body.get("metadata")  # OpenRouter: what the provider said
-    raw = metadata.get("raw") if isinstance(metadata, Mapping) else None
-    return place + message_of(inner) + (f": {raw}" if raw else "")
+    # The field, in errors of FastAPI; what the provider said, in those of OpenRouter
+    more = [body.get("loc"), body.get("metadata")]
+    return " ".join([message_of(inner), *(json.dumps(each) for each in more if each)])
 
 
 def shown(text: str, secrets: str) -> str:
@@ -419,6 +417,7 @@ def shown(text: str, secrets: str) -> str:
 # ---- replies
 
 _ODD = "the judge's server sent no chat completion"
+_PAGE = ", but a page of HTML: this is no OpenAI-compatible endpoint; does the address end in /v1?"
 # Reasons for an end: the limit of tokens; a filter; a failure
 _CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
 _FILTERED = re.compile(r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refus|guard")
@@ -433,13 +432,8 @@ def read_completion(content: bytes) -> Completion:
     try:
         known = json.loads(content)
     except (ValueError, RecursionError) as error:
-        reason = f" ({type(error).__name__})"
-        if content.lstrip()[:1] == b"<":
-            reason = (
-                ", but a page of HTML: this is no OpenAI-compatible endpoint; does the address "
-                "end in /v1?"
-            )
-        raise TransientError(f"{_ODD}{reason}") from None
+        page = content.lstrip()[:1] == b"<"
+        raise TransientError(f"{_ODD}{_PAGE if page else f' ({type(error).__name__})'}") from None
     known = known if isinstance(known, Mapping) else {"message": known}
     choices = known.get("choices")
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -447,9 +441,9 @@ def read_completion(content: bytes) -> Completion:
         # Some gateways report errors with status 200.
         fault = read_fault(200, {}, json.dumps(choice or known).encode())
         code = re.search(r'"(?:status_)?(?:code|status)": "?([45]\d\d)\b', fault.words)
-        error = replace(fault, status=int(code[1]) if code else 200).error()
-        error.args = (f"{_ODD}, but: {error}",)
-        raise error
+        failure = replace(fault, status=int(code[1]) if code else 200).error()
+        failure.args = (f"{_ODD}, but: {failure}",)
+        raise failure
     message = choice.get("message")
     message = message if isinstance(message, Mapping) else {"content": choice.get("text")}
     finish = str(choice.get("finish_reason") or "").lower()
@@ -497,14 +491,9 @@ def _check(model: str, settings: Settings) -> str | None:
     if not model:
         return "add a model, such as openai:gpt-4o-mini"
     if not key and not settings.openai_url:
-        return (
-            "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, Ollama, ...)"
-        )
+        return "set OPENAI_API_KEY, or OPENAI_BASE_URL for your own server (vLLM, SGLang, ...)"
     if key and not re.fullmatch(r"[\x21-\x7e]+", key):
-        return (
-            "OPENAI_API_KEY contains a character that keys do not have: a space, a line break or a "
-            "curly quote. Copy the key again"
-        )
+        return "OPENAI_API_KEY has a space, a line break or a curly quote: copy the key again"
     return None
 
 

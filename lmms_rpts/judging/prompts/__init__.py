@@ -168,7 +168,7 @@ class Prompts:
         for path in templates:
             name = path.relative_to(folder).as_posix()
             try:
-                fault = f"unknown prompt.{did_you_mean(name, known)}"
+                fault: str | None = f"unknown prompt.{did_you_mean(name, known)}"
                 if name in known:
                     fault = self._fault(name, path.read_text(encoding="utf-8"))
             except Exception as error:  # any error of a template; the message names the file
