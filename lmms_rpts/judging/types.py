@@ -182,8 +182,8 @@ class Reply:
     """A judge's reply to one request.
 
     ``complete`` is false if it was cut off; ``limit``: most tokens that it could have, if known;
-    ``note``: what is odd about it, for the message if it cannot be parsed; ``value``: the score of a
-    judge whose text need not be parsed.
+    ``note``: what is odd about it, for the message if it cannot be parsed; ``value``: the score, of
+    a judge whose text need not be parsed.
     """
 
     text: str
