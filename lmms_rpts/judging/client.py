@@ -104,9 +104,11 @@ class Client:
             return
         self._identity = {"judge": name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
-        self._time_limit: float = getattr(judge, "time_limit", PATIENCE / 2.5)
+        self._time_limit: float = getattr(judge, "time_limit", math.inf)
         self._limit = Limit(settings.concurrency, self._time_limit)
-        self._patience = max(PATIENCE, 2.5 * self._time_limit)
+        # A call that took too long is repeated once with twice the time.
+        twice = 2.5 * self._time_limit
+        self._patience = max(PATIENCE, twice) if twice < math.inf else PATIENCE
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._decoding = asyncio.Semaphore(2)
