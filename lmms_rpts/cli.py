@@ -1,53 +1,46 @@
-"""The ``lmms-rpts`` command; each of its commands is imported when it is called."""
+"""The ``lmms-rpts`` command; what is slow to import (pandas, openai) is imported when needed."""
 
 from __future__ import annotations
 
 import io
 import sys
-from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
-from typer.core import TyperGroup
 
 from lmms_rpts import __version__
 from lmms_rpts.base.settings import CONFIG, set_variables
+from lmms_rpts.commands.agreement import agreement
 from lmms_rpts.commands.common import paragraphs, plain_log, with_settings
-
-_PANELS = {
-    "Before a run": ("init", "doctor", "estimate", "demo"),
-    "Look at runs": ("report", "summarize", "compare", "sweep", "export"),
-    "Judges and their answers": ("score", "validate", "rate", "agreement"),
-}
-_PANEL_OF = {name: panel for panel, names in _PANELS.items() for name in names}
-
-
-class _Commands(TyperGroup):
-    def list_commands(self, ctx: Any) -> list[str]:
-        return [*_PANEL_OF]
-
-    def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        # All are imported for an unknown name, to suggest the nearest one.
-        for name in {cmd_name} & {*_PANEL_OF} or _PANEL_OF:
-            if name not in self.commands:
-                room = "demo" if name == "demo" else "commands"
-                function = getattr(import_module(f"lmms_rpts.{room}.{name}"), name)
-                single, text = typer.Typer(add_completion=False), paragraphs(function.__doc__)
-                command = single.command(name, rich_help_panel=_PANEL_OF[name], help=text)
-                command(with_settings(function))
-                self.commands[name] = typer.main.get_command(single)
-        return super().get_command(ctx, cmd_name)
-
+from lmms_rpts.commands.compare import compare
+from lmms_rpts.commands.doctor import doctor
+from lmms_rpts.commands.estimate import estimate
+from lmms_rpts.commands.export import export
+from lmms_rpts.commands.init import init
+from lmms_rpts.commands.rate import rate
+from lmms_rpts.commands.report import report
+from lmms_rpts.commands.score import score
+from lmms_rpts.commands.summarize import summarize
+from lmms_rpts.commands.sweep import sweep
+from lmms_rpts.commands.validate import validate
+from lmms_rpts.demo.demo import demo
 
 app = typer.Typer(
-    cls=_Commands,
     help="Did the model reason its way to the answer, or just land on it? "
     "Evaluate models with `lmms-eval --tasks rpts_eval`; this command does everything else.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
 )
+for panel, commands in {
+    "Before a run": (init, doctor, estimate, demo),
+    "Look at runs": (report, summarize, compare, sweep, export),
+    "Judges and their answers": (score, validate, rate, agreement),
+}.items():
+    for command in commands:
+        add = app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))
+        add(with_settings(command))
 
 
 def _show_version(wanted: bool) -> None:

@@ -222,12 +222,12 @@ def test_csv_has_cells_for_lists() -> None:
 
 @table(
     "name, content, said",
-    ("my.csv", "question,answer\na,b,c\n", "the header 2: put a cell that contains the column sep"),
+    ("my.csv", "question,answer\na,b,c\n", "saw 3: put a cell that contains the column sep"),
     ("my.csv", "question,answer\n", "my.csv contains no instance"),
     (
         "my.csv",
         "question,answer\nx,4\ny,\n",
-        "line 3: 'answer' is missing; without answers: --answer none",
+        "row 3: 'answer' is missing; without answers: --answer none",
     ),
     ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
     ("my.csv", b"\x89PNG\r\n\x1a\n\x00\x00", "my.csv is not a text file"),

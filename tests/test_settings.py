@@ -85,8 +85,8 @@ def test_the_file_is_read_and_may_hold_what_a_results_file_holds(folder: Path) -
     text += '[reform]\nlimit = 2\n[judge]\nname = "openai:m"\nextra_body = {top_k = 20}\n'
     (folder / "rpts.toml").write_text(text)
     found = configuration()
-    changed = {"decay": 0.5, "judge_reason": False, "cache": None, "judge": "openai:m"}
-    changed["extra_body"] = {"top_k": 20}
+    changed: dict[str, Any] = {"decay": 0.5, "judge_reason": False, "cache": None}
+    changed |= {"judge": "openai:m", "extra_body": {"top_k": 20}}
     assert {name: found[name] for name in changed} == changed
     assert found["rome"]["consistency"] is True
     assert found["reform"]["limit"] == 2

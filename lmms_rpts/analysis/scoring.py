@@ -152,12 +152,15 @@ def plan_run(
     """
     ours = answered_tasks()
     named = {key.task for key in saved.runs[run]} if task is None else {task}
+    if correct and named & {*ours}:
+        raise ResponsesError("--correct is only for tasks of other packages: ours grade answers")
     plans: list[TaskPlan] = []
     used = set[int]()
-    members = {each for name in named & {*ours} for each in members_of(name)}
-    for name in sorted(members):
-        for member, docs in read_documents(name).items():
-            plans += _plan_own(saved, run, member, docs, settings, selection, used)
+    documents = {}
+    for name in sorted(named & {*ours}):
+        documents |= read_documents(name)
+    for member, docs in documents.items():
+        plans += _plan_own(saved, run, member, docs, settings, selection, used)
     for name in sorted(named - {*ours, ""}):
         plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
     stray = [key for key, each in saved.runs[run].items() if id(each) not in used]

@@ -22,7 +22,6 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.runs.files import check_writable, draft_of
 
 if TYPE_CHECKING:
-    from loguru import Message, Record
 
     from lmms_rpts.runs.run import AnyRun
 
@@ -81,11 +80,11 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
 
     @functools.wraps(command)
     def checked(*args: Any, **options: Any) -> None:
-        from lmms_rpts.tasks.benchmark import refuse_unknown_settings
-
         try:
             # The doctor lists a misspelt setting among the other problems; the demo uses none.
             if command.__name__ not in ("doctor", "demo"):
+                from lmms_rpts.tasks.benchmark import refuse_unknown_settings
+
                 refuse_unknown_settings()
             command(*args, **options)
         except UserError as error:
@@ -247,19 +246,18 @@ def plain_log() -> None:
         wrapt.register_post_import_hook(_restore, "lmms_eval.models")
     with suppress(ValueError):  # removed already
         logger.remove(_handler)
-    _handler = logger.add(_show, level="INFO", format="{message}", filter=_is_wanted)
+    _handler = logger.add(
+        lambda message: complain(
+            f"{'Warning: ' * (message.record['level'].no >= _WARNING)}{message.rstrip()}"
+        ),
+        level="INFO",
+        format="{message}",
+        filter=lambda record: (
+            (record["name"] or "").startswith("lmms_rpts") or record["level"].no >= _WARNING
+        ),
+    )
 
 
 def _restore(module: object) -> None:
     logger.remove()
     plain_log()
-
-
-def _is_wanted(record: Record) -> bool:
-    own = (record["name"] or "").startswith("lmms_rpts")
-    return own or record["level"].no >= _WARNING
-
-
-def _show(message: Message) -> None:
-    warning = "Warning: " if message.record["level"].no >= _WARNING else ""
-    complain(f"{warning}{message.rstrip()}")

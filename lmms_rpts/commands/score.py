@@ -160,8 +160,8 @@ def score(
                 if scored.stopped and not replies:
                     kept = _what_is_kept(settings)
                     fail(f"Judging stopped: {scored.stopped}. The results are incomplete. {kept}")
-            if waiting:
-                _tell_unanswered(waiting)
+            if waiting and _tell_unanswered(waiting):
+                raise typer.Exit(1)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -303,7 +303,8 @@ def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
         fail("There is no reply in these files: write the requests again with --requests")
 
 
-def _tell_unanswered(waiting: Path) -> None:
+def _tell_unanswered(waiting: Path) -> bool:
+    """Show how many requests have no reply, and the next command; whether there are any."""
     with waiting.open("rb") as lines:
         number = sum(1 for _ in lines)
     if number:
@@ -311,3 +312,4 @@ def _tell_unanswered(waiting: Path) -> None:
         typer.echo(
             f"{number:,} requests have no reply yet: the results are incomplete. Next:\n  {again}"
         )
+    return number > 0

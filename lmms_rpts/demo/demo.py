@@ -7,8 +7,6 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.commands.common import fail
-
 
 def demo(
     output: Annotated[
@@ -20,9 +18,6 @@ def demo(
     Runs lmms-eval on the bundled instances, with prepared responses and the lexical judge. Shows
     what accuracy hides. Exits with 1 if anything failed.
     """
-    from lmms_rpts.demo.run import DemoError, run_demo
+    from lmms_rpts.demo.run import run_demo
 
-    try:
-        run_demo(output)
-    except DemoError as error:
-        fail(f"The demo failed: {error}")
+    run_demo(output)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import subprocess
 import sys
 from collections.abc import Mapping
@@ -16,8 +17,11 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.writing import write_report
+from lmms_rpts.tasks.benchmark import settings_tables
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
@@ -38,14 +42,16 @@ _ROWS = (
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
 _TIME_LIMIT = 900
 _LINES = 15
-_LINES = 15
 # lmms-eval dates its files in the time of Singapore, and the demo's folder has a date as well. Only
 # UTC is sure to have a name that lmms-eval knows.
 _DATES = ("--timezone", "UTC")
 
 
-class DemoError(RuntimeError):
+class DemoError(UserError):
     """The demo failed; the message contains the reason."""
+
+    def __str__(self) -> str:
+        return f"The demo failed: {super().__str__()}"
 
 
 def run_demo(output: Path) -> None:
@@ -55,6 +61,8 @@ def run_demo(output: Path) -> None:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
     console = Console()
+    clear_variables(*_CLEARED, *(name for table in settings_tables() for name in table.variables()))
+    set_variables(LMMS_RPTS_CONFIG=os.devnull, LMMS_RPTS_JUDGE="lexical", HF_HUB_OFFLINE="1")
     folder = output / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -104,7 +112,7 @@ def _read(folder: Path) -> dict[str, Run]:
     for model, run in runs.items():
         if len(run.responses) != expected:
             raise DemoError(f"{model}: {len(run.responses)} of {expected} instances have a result")
-        unscored = [each.reason for each in run.responses if each.outcome != "scored"]
+        unscored = [each.reason for each in run.responses if each.outcome == "unscored"]
         if unscored:
             raise DemoError(f"{model}: {len(unscored)} instances were not judged: {unscored[0]}")
     return runs

@@ -30,21 +30,20 @@ from lmms_rpts.judging.backends.transformers_model import (
     device_of,
 )
 
+_OF_SOURCES = ("revision", "trust_remote_code", "token", "cache_dir")
+_OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 _PASSED_ON = (
     *("num_beams", "repetition_penalty", "no_repeat_ngram_size", "length_penalty"),
     *("early_stopping", "use_cache"),
 )
-_OF_SOURCES = ("revision", "trust_remote_code", "token", "cache_dir")
-_OF_SAMPLING = ("temperature", "top_p", "top_k", "min_p")
 T = TypeVar("T")
 
 
 @register_model("hf_multimodal")
 class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
-    """A checkpoint that AutoProcessor and AutoModelForImageTextToText can load, as in ``llava_hf``.
+    """A checkpoint that AutoProcessor and AutoModelForImageTextToText can load.
 
-    Runs on any device, and on several processes, each with the whole model and a share of the
-    documents; ``device_map=auto`` spreads one model over all GPUs of one process.
+    Each process has the whole model; ``device_map=auto`` spreads it over all GPUs of one process.
 
     The prompt is one user message with the text of the task, its images first or at its ``<image>``
     placeholders. If the task's ``doc_to_messages`` takes ``prefill``, the prompt is its messages:
@@ -94,10 +93,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         self.device, self.config = self._model.model.device, self._model.model.config
 
     def clean(self) -> None:
-        """Free the model, so that an ``hf:`` judge has its memory.
-
-        lmms-eval calls it after generation, but frees only attributes that are modules themselves.
-        """
+        """Free the model after generation: lmms-eval frees only attributes that are modules."""
         del self._model
         super().clean()
 
@@ -114,26 +110,26 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             two. A continuation without tokens has an infinite loss.
         """
         results: list[tuple[float, bool, float, int]] = []
-        with self._progress(len(requests)) as bar:
-            rows = self._scored(requests)
-            for batch in _batches(rows, self.batch_size, lambda row: len(row[0].images)):
-                for total, tokens, greedy in self._model.likelihoods(batch):
-                    loss, total = (-total / tokens, total) if tokens else (math.inf, -math.inf)
-                    results.append((loss, greedy, total, tokens))
-                bar.update(len(batch))
+        bar = self._progress(len(requests))
+        rows = self._scored(requests)
+        for batch in _batches(rows, self.batch_size, lambda row: len(row[0].images)):
+            for total, tokens, greedy in self._model.likelihoods(batch):
+                loss, total = (-total / tokens, total) if tokens else (math.inf, -math.inf)
+                results.append((loss, greedy, total, tokens))
+                bar.update()
         return results
 
     def _scored(self, requests: Sequence[Any]) -> Iterator[tuple[Prompt, Sequence[int]]]:
         """Prompts with an answer, and the tokens of the prompts alone."""
         # The options of a document are adjacent, so its images are read once.
-        for _, alike in groupby(requests, lambda each: (each.args[0], *each.args[2:])):
-            options = list(alike)
-            context, _, *place = options[0].args
+        for _, options in groupby(requests, lambda each: (each.args[0], *each.args[2:])):
+            first, *rest = options
+            context, _, *place = first.args
             visual, *where = place or (None,)
             prompt = self._prompt(context, visual, where)
             inputs = self._chat.inputs([prompt]) if prompt.text else {"input_ids": [[]]}
-            ids = [int(each) for each in inputs["input_ids"][0]]
-            for option in (each.args[1] for each in options):
+            ids = [int(token) for token in inputs["input_ids"][0]]
+            for option in (each.args[1] for each in (first, *rest)):
                 text = option(self._doc(*where)) if callable(option) else option
                 text = text.lstrip() if prompt.text[-1:].isspace() else text
                 yield Prompt(prompt.text + self._chat.neutral(text), prompt.images), ids
@@ -144,13 +140,12 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         ``args`` of a request: context, gen_kwargs (see `generation_options`), doc_to_visual,
         doc_id, task, split.
         """
-        results = [""] * len(requests)
-        with self._progress(len(requests)) as bar:
-            asked = [each.args for each in requests]
-            prompts = [partial(self._prompt, args[0], args[2], args[3:]) for args in asked]
-            for number, text in self._generate(asked, prompts):
-                results[number] = text
-                bar.update()
+        results, bar = [""] * len(requests), self._progress(len(requests))
+        asked = [each.args for each in requests]
+        prompts = [partial(self._prompt, args[0], args[2], args[3:]) for args in asked]
+        for number, text in self._generate(asked, prompts):
+            results[number] = text
+            bar.update()
         return results
 
     def generate_until_multi_round(self, requests: Sequence[Any]) -> list[list[str]]:
@@ -162,35 +157,32 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         """
         said: list[list[str]] = [[] for _ in requests]
         states: list[Any] = [None] * len(requests)
-        going = list(range(len(requests)))
+        going, bar = list(range(len(requests))), self._progress(len(requests))
 
-        def next_prompt(at: int, number: int) -> Prompt | None:
+        def prompt(at: int, number: int) -> Prompt | None:
             context, _, visual, doc_to_text, *where = requests[at].args
             if number == 0:
                 return self._prompt(context, visual, where)
             messages = self._messages(visual)
-            *asked, is_over, outputs, states[at] = (messages or doc_to_text)(
-                self._doc(*where),
-                round_idx=number,
-                previous_output=said[at],
-                previous_round_info=states[at],
-            )
+            state = {"previous_output": said[at], "previous_round_info": states[at]}
+            found = (messages or doc_to_text)(self._doc(*where), round_idx=number, **state)
+            *asked, is_over, outputs, states[at] = found
             said[at] = list(outputs)
-            if is_over:
-                going.remove(at)
-                return None
-            turns = _messages_of(asked[0]) if messages else [_user(asked[1], asked[0])]
-            return self._chat.prompt(turns)
+            if not is_over:
+                return self._chat.prompt(
+                    _messages_of(asked[0]) if messages else [_user(asked[1], asked[0])]
+                )
+            going.remove(at)
+            bar.update()
+            return None
 
-        with self._progress(len(requests)) as bar:
-            for number in count():
-                now = list(going)
-                prompts = [partial(next_prompt, at, number) for at in now]
-                for at, text in self._generate([requests[at].args for at in now], prompts):
-                    said[now[at]].append(text)
-                bar.update(len(now) - len(going))
-                if not going:
-                    return said
+        for number in count():
+            now = list(going)
+            prompts = [partial(prompt, at, number) for at in now]
+            for at, text in self._generate([requests[at].args for at in now], prompts):
+                said[now[at]].append(text)
+            if not going:
+                break
         return said
 
     def _generate(
@@ -204,9 +196,8 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
         keys = [json.dumps(args[1], sort_keys=True, default=str) for args in asked]
         order = sorted(range(len(asked)), key=lambda at: (keys[at], -len(asked[at][0])))
         rows = ((at, prompt) for at in order if (prompt := prompts[at]()) is not None)
-        for batch in _batches(
-            rows, self.batch_size, lambda row: (keys[row[0]], len(row[1].images))
-        ):
+        alike = _batches(rows, self.batch_size, lambda row: (keys[row[0]], len(row[1].images)))
+        for batch in alike:
             settings = asked[batch[0][0]][1]
             inputs = self._chat.inputs([prompt for _, prompt in batch])
             made = self._model.generate(inputs, **generation_options(settings))
@@ -225,12 +216,12 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
         lmms-eval passes the task to simple models only by its method ``doc_to_visual``.
         """
-        task = getattr(visual, "__self__", None)
-        build = getattr(getattr(task, "config", None), "doc_to_messages", None)
+        config = getattr(getattr(visual, "__self__", None), "config", None)
+        build = getattr(config, "doc_to_messages", None)
         if self.chat_template is None or not callable(build):
             return None
-        takes = inspect.signature(build).parameters
-        return partial(build, prefill=True) if "prefill" in takes else None
+        begins = "prefill" in inspect.signature(build).parameters
+        return partial(build, prefill=True) if begins else None
 
     def _doc(self, doc_id: int, task: str, split: str) -> Any:
         return self.task_dict[task][split][doc_id]
@@ -272,13 +263,16 @@ def read_image(visual: Any) -> Image.Image:
 
 
 def generation_options(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Convert lmms-eval's gen_kwargs to keywords of transformers' ``generate``."""
+    """Convert lmms-eval's gen_kwargs to keywords of transformers' ``generate``.
+
+    ``max_new_tokens`` is 1024 by default; a ``temperature`` of 0 means greedy decoding.
+    """
     temperature = settings.get("temperature")
     sample = bool(settings.get("do_sample")) if temperature is None else temperature > 0
-    options = {name: settings[name] for name in _PASSED_ON if settings.get(name) is not None}
-    # None for greedy decoding: the checkpoint's own settings would cause warnings.
-    sampling = {name: settings.get(name) if sample else None for name in _OF_SAMPLING}
-    options |= {name: each for name, each in sampling.items() if each is not None or not sample}
+    known = {name: settings.get(name) for name in (*_PASSED_ON, *_OF_SAMPLING)}
+    options = {name: value for name, value in known.items() if value is not None}
+    if not sample:  # the checkpoint's own settings would cause warnings
+        options |= dict.fromkeys(_OF_SAMPLING)
     most = int(settings.get("max_new_tokens") or 1024)
     return options | {"do_sample": sample, "max_new_tokens": most}
 

@@ -22,7 +22,6 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import SettingError, Settings
 from lmms_rpts.filters.base import RptsFilter, without_media
 from lmms_rpts.filters.grading import GradingFilter
-from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import SUFFIX, image_name, load_task
 from lmms_rpts.reasoning.clues import Language
@@ -37,12 +36,7 @@ from lmms_rpts.tasks.images import image_fault, messages_of, task_images, visual
 NONE = "none"
 """For ``--correct``: no answer counts as right or wrong."""
 # Fields of a metric's value that say whether an answer is right, the clearest first; "": itself.
-_FIELDS = (
-    *("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "hit"),
-    "",
-)
-# Greatest value of a metric that may be a mark on a short scale rather than a percentage.
-_LONGEST_SCALE = 20.0
+_FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "")
 
 
 class OtherTask:
@@ -53,15 +47,19 @@ class OtherTask:
         docs: the documents without their media; ``total``: their number.
         ids: their ids in the data; empty if responses name them by number only.
         scorer: scores a response.
+        is_right: whether a response is right by the metrics that were logged (None: not known);
+            None for a task with filters of ours, which grades itself.
     """
 
     def __init__(self, task: Any, settings: Settings) -> None:
         self._task, self._settings = task, settings
         self._criterion: tuple[str, str, float] | None = None
         self.docs = without_media(task.task_docs)
-        self.name, self.total, self.ids = f"{task.config.task}{SUFFIX}", len(self.docs), list[str]()
+        self.name, self.total = f"{task.config.task}{SUFFIX}", len(self.docs)
+        self.ids: list[str] = []
         ours = [f for each in task._filters for f in each.filters if isinstance(f, RptsFilter)]
         self.is_ours = bool(ours)
+        self.is_right = None if ours else self._is_right
         if ours:
             self.name, self.scorer = task.config.task, _scorer_of(ours)
             columns = getattr(self.docs, "column_names", ())
@@ -109,8 +107,7 @@ class OtherTask:
         if not self.is_ours and _joined(logged) not in known:
             raise DataError(
                 f"{self.name}: the samples have the gold answer {shown(logged)} for document "
-                f"{doc_id}, the task has {shown(known[0])}: the responses belong to other data, or "
-                "the data have changed. Score them with the data that they belong to"
+                f"{doc_id}, the task has {shown(known[0])}: the responses belong to other data"
             )
 
     def choose(self, logged: Sequence[Mapping[str, Any]], correct: str | None) -> None:
@@ -129,18 +126,15 @@ class OtherTask:
             self._criterion = self._named(logged, correct, names)
             return
         better = self._task.higher_is_better()
-        names = [name for name in names if better.get(name, True)]
-        for name, field in ((name, field) for name in names for field in _FIELDS):
+        rising = [name for name in names if better.get(name, True)]
+        for name, field in ((name, field) for name in rising for field in _FIELDS):
             values = [*self._values(logged, name, field)]
             if values and all(value is not None and value <= 1.0 for value in values):
                 self._criterion = (name, field, 0.5)
-                said = visible(f"{name}.{field}".rstrip("."))
-                logger.info("{}: answers are graded by {}", self.name, said)
+                logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
                 return
-        logger.warning(
-            "{}: no metric of the task says whether a response is right ({}); set --correct "
-            "METRIC.FIELD", self.name, visible(", ".join(names)) or NONE,
-        )  # fmt: skip
+        said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
+        logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
 
     def _named(
         self, logged: Sequence[Mapping[str, Any]], correct: str, names: Sequence[str]
@@ -160,17 +154,14 @@ class OtherTask:
         values = [each for each in self._values(logged, name, field) if each is not None]
         if not values:
             logger.warning("{}: no response has a number as {}", self.name, visible(correct))
-        greatest = max(values, default=0.0)
-        if minimum <= 1.0 < greatest <= _LONGEST_SCALE:
+        if minimum <= 1.0 < max(values, default=0.0):
             raise SettingError(
-                f"--correct: {name} has values up to {greatest:g}: neither shares nor percentages. "
-                f"Write the minimum of a right answer, such as {name}>=3"
+                f"--correct: {path} has values up to {max(values):g}. Write the minimum of a right "
+                f"answer on this scale, such as {path}>={max(values) / 2:g}"
             )
-        percent = minimum <= 1.0 and greatest > _LONGEST_SCALE
-        return name, field, minimum * 100 if percent else minimum
+        return name, field, minimum
 
-    def is_right(self, metrics: Mapping[str, Any]) -> bool | None:
-        """Whether a response is right by the metrics that were logged; None: not known."""
+    def _is_right(self, metrics: Mapping[str, Any]) -> bool | None:
         name, field, least = self._criterion or ("", "", 0.0)
         value = next(self._values([metrics], name, field), None)
         return None if value is None else value >= least
@@ -180,22 +171,19 @@ class OtherTask:
     ) -> Iterator[float | None]:
         """The numbers of a metric, or of a field of it, where it has a value."""
         for value in (each[name] for each in logged if each.get(name) is not None):
-            found = value
-            if field or isinstance(value, Mapping):
-                found = value.get(field) if isinstance(value, Mapping) else None
-            if isinstance(value, Mapping) and not field:
+            found = None if field else value
+            if isinstance(value, Mapping):
+                found = value.get(field)
                 # The task's own mean of this response, if it needs nothing else.
                 with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
-                    found = self._task._aggregation_list[name]([dict(value)])
+                    found = found if field else self._task._aggregation_list[name]([dict(value)])
             yield None if isinstance(found, str) else _number(found)
 
     def _visuals(self, doc_id: int) -> list[Any] | None:
         """The media of a document; None if they are not at hand."""
-        try:
+        with contextlib.suppress(Exception):  # of another package's function
             return visuals_of(self._task, self._task.task_docs[doc_id])
-        except Exception as error:  # whatever another package's function raises
-            logger.warning("{}: cannot read the images of a document ({})", self.name, error)
-            return None
+        return None
 
     def _targets(self, doc_id: int) -> tuple[str, str]:
         """The gold answer as one text, and as lmms-eval logs it."""
@@ -218,20 +206,13 @@ def open_task(name: str, include_path: Path | None, settings: Settings) -> Other
     return OtherTask(load_task(name, include_path, with_filters=True), settings)
 
 
-def _scorer_of(filters: Sequence[RptsFilter]) -> Scorer:
-    """The scorer of a task with our filters."""
-    graders = [each for each in filters if isinstance(each, GradingFilter)]
-    if graders:
-        return graders[0].scorer
-    parts: dict[type, Any] = {type(each): each for each in filters}
-    options = parts[TransformFilter].options if TransformFilter in parts else None
-    if options is None or ScoreFilter not in parts:
-        raise DataError("A task with filters of ours needs rpts_transform and rpts_score")
-    options = replace(options, evidence=parts[ScoreFilter].options.evidence)
-    if AggregateFilter in parts:
-        last = parts[AggregateFilter].options
-        options = replace(options, decay=last.decay, focus_height=last.focus_height)
-    return RptsScorer(options, parts[ScoreFilter].judge)
+def _scorer_of(filters: Sequence[Any]) -> Scorer:
+    """The scorer of a task with our filters, whose order was checked when it was built."""
+    if isinstance(filters[0], GradingFilter):
+        return filters[0].scorer
+    transform, score, last = (each.options for each in filters)
+    options = replace(transform, evidence=score.evidence, decay=last.decay)
+    return RptsScorer(replace(options, focus_height=last.focus_height), filters[1].judge)
 
 
 def _language_of(text: str) -> Language:
@@ -250,8 +231,6 @@ def _joined(target: object) -> str:
 
 def _number(value: Any) -> float | None:
     """A value as a number of at least 0."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError, OverflowError):
-        return None
-    return number if 0.0 <= number < math.inf else None
+    with contextlib.suppress(TypeError, ValueError, OverflowError):
+        return number if 0.0 <= (number := float(value)) < math.inf else None
+    return None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -52,7 +52,7 @@ def check_before(manager: Any, tasks: Any) -> None:
 def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
     """Build own tasks that use RPTS filters, only for their checks.
 
-    Other errors are ignored here, since some things work only in lmms-eval's own sequence.
+    Other errors are ignored, since some things work only in lmms-eval's own sequence.
     """
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
@@ -103,7 +103,9 @@ def _check_order(task: Any) -> None:
                 given = None  # its output type is unknown
                 continue
             if given is not None and not issubclass(given, each.takes):
-                names = ", ".join(_name(other) for other in ensemble.filters)
+                known = {kind: name for name, kind in all_filters().items()}
+                kinds = [type(other) for other in ensemble.filters]
+                names = ", ".join(known.get(kind, kind.__name__) for kind in kinds)
                 raise DataError(
                     f"The task {task.config.task!r} has its filters in an invalid order "
                     f"({names}): {each.ORDER}."
@@ -111,18 +113,11 @@ def _check_order(task: Any) -> None:
             given = each.gives
 
 
-def _name(component: object) -> str:
-    known = {each: name for name, each in all_filters().items()}
-    return known.get(type(component), type(component).__name__)
-
-
 def _settle_aggregations(task: Any) -> None:
     """Check aggregations: an unjudged document has the value None, which most do not support."""
     process = task.config.process_results
     ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
-    known: dict[Callable[..., Any], str] = {
-        found: name for name, found in AGGREGATION_REGISTRY.items()
-    }
+    known: dict[Any, str] = {found: name for name, found in AGGREGATION_REGISTRY.items()}
     for metric, aggregation in task._aggregation_list.items():
         name = known.get(aggregation)
         if name == "mean":
@@ -184,12 +179,10 @@ def examine_folder(folder: Path) -> Sequence[Check]:
         # Skips lmms-eval's own index of thousands of files.
         manager = TaskManager("ERROR", include_path=str(folder), include_defaults=False)
     except Exception as error:  # the reader may raise any error for a broken file
-        fault = f"{folder} contains an unreadable YAML file: {error}"
-        return [problem("own tasks", fault, _ADVICE)]
+        return [problem("own tasks", f"{folder} has an unreadable YAML file: {error}", _ADVICE)]
     names = [*manager.all_subtasks, *manager.all_groups]
     if not names:
-        said = f"{folder} contains no .yaml file with a task"
-        return [problem("own tasks", said, _ADVICE)]
+        return [problem("own tasks", f"{folder} contains no .yaml file with a task", _ADVICE)]
     checks: list[Check] = []
     judge: dict[str, Check] = {}
     for name in names:

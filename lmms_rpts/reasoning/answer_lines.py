@@ -137,7 +137,9 @@ _CHOSEN = re.compile(
     rf"{_LEADS}(?:答案|本题)?(?:应|可)?选(?:择|项)?(?:[:：为是]|\s){{0,3}}(?:[A-H](?:[\s、,，和与]|及){{0,3}}){{1,8}}"
 )
 # \boxed{5}, $\boxed{\text{agree}}$, <answer>agree</answer> in a line of its own
-_BOXED = re.compile(r"\$?\\boxed\s{0,4}\{.{0,200}\}\$?|<answer>[^<]{0,200}</answer>", re.IGNORECASE)
+_BOXED = re.compile(
+    r"\$?\\boxed\s{0,4}\{.{0,200}\}\$?|<answer>[^<]{0,200}</answer>?", re.IGNORECASE
+)
 # 根据图片0, "Image 0 shows": a line that cites a clue is a step
 _CITES = re.compile(
     r"根据|(?:图片|文本|结论)\s{0,4}\d|\b(?:image|text|conclusion)\s{0,4}\d", re.IGNORECASE

@@ -125,12 +125,17 @@ class Asked(Model):
             names: names in the document, where they differ.
             known: values that are not read from the document.
         """
-        fields = {}
+        given = {}
         for name, field in cls.model_fields.items():
             key = names.get(name, field.alias or name)
             if name not in known and not field.exclude and (key in doc or field.is_required()):
-                fields[name] = _recorded(doc.get(key), field.annotation)
-        return cls.model_validate({**fields, **known}, by_name=True)
+                given[name] = doc.get(key)
+        try:
+            return cls.model_validate({**given, **known}, by_name=True)
+        except ValidationError:
+            kinds = {name: cls.model_fields[name].annotation for name in given}
+            read = {name: _recorded(value, kinds[name]) for name, value in given.items()}
+            return cls.model_validate({**read, **known}, by_name=True)
 
     @property
     def key(self) -> tuple[str, int]:

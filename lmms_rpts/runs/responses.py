@@ -24,7 +24,7 @@ from lmms_rpts.base.rows import (
     read_rows,
     row_files,
 )
-from lmms_rpts.runs.samples import TARGET, holds_record, own_metrics, task_of
+from lmms_rpts.runs.samples import NOT_METRICS, TARGET, holds_record, task_of
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
@@ -93,7 +93,7 @@ class SavedDocument:
         """The responses, one per repeat, each with the fields of its row."""
         for row, at in self.rows:
             entry = entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
-            texts = responses_of(entry, row.where)
+            texts = responses_of(entry, row)
             for each in texts if at is None else texts[at : at + 1]:
                 yield entry, each
 
@@ -175,6 +175,9 @@ def read_responses(
         for path in map(Path, paths):
             if not path.expanduser().exists():
                 raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
+            if path.expanduser().is_file():
+                files.append(path.expanduser())
+                continue
             found = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
             # Of a folder with samples of lmms-eval, only these.
             files += [each for each in found if task_of(each)] or found
@@ -207,11 +210,11 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     lmms-eval saves a row for each filter pipeline. That with the record has the complete response;
     in the others, it saves the output of the task's own filters.
     """
-    entry, place = entry_of(row), row.where
+    entry = entry_of(row)
     task = entry.get("task", task)
     if not isinstance(task, str):
         raise ResponsesError(
-            f'{place} has no "task": add it to each line (for lmms-rpts score: or set --task)'
+            f'{row.where} has no "task": add it to each line (for lmms-rpts score: or set --task)'
         )
     if only is not None and task not in only:
         saved.passed_over.add(task)
@@ -219,29 +222,31 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     kind = next((name for name in ("doc_id", "id") if name in entry), None)
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
-        raise ResponsesError(f"{place} has {lacks}")
-    texts, key = responses_of(entry, place), DocumentKey(task, kind, str(entry[kind]))
+        raise ResponsesError(f"{row.where} has {lacks}")
+    texts, key = responses_of(entry, row), DocumentKey(task, kind, str(entry[kind]))
     model, number = entry.get("model"), entry.get("round")
     run = RunKey(model if isinstance(model, str) else "", number if type(number) is int else None)
     if row.file not in saved.files:
         saved.files.append(row.file)
     scored = "filtered_resps" in entry and holds_record(entry)
+    others = ((name, value) for name, value in entry.items() if name not in NOT_METRICS)
+    metrics = {name: value for name, value in others if isinstance(value, int | float | dict)}
     found = SavedDocument(
         [(row if row.offset is None else replace(row, fields={}), None)],
         scored,
-        {"accuracy": entry.get("accuracy")} if scored else own_metrics(entry),
+        {"accuracy": entry.get("accuracy")} if scored else metrics,
         entry.get(TARGET) if isinstance(entry.get(TARGET), str) else None,
         hash(tuple(each.text for each in texts)),
     )
     if "rounds" not in entry:
         if saved.runs.setdefault(run, {}).setdefault(key, found) is not found:
-            _join(saved.runs[run][key], found, key, place, "response" in entry)
+            _join(saved.runs[run][key], found, key, row.where, "response" in entry)
         return
     first, known = 0, saved.runs.get(RunKey(run.model, 0), {}).get(key)
     if known and not run.model and known.rows[0][0].file == row.file:
         raise ResponsesError(
-            f"{place} has a second response to {key.name}, and no 'model' to tell them apart: name "
-            "the field of the model's name 'model', or write a file per round"
+            f"{row.where} has a second response to {key.name}, and no 'model' to tell them apart: "
+            "name the field of the model's name 'model', or write a file per round"
         )
     while key in saved.runs.get(RunKey(run.model, first), {}):
         first += 1
@@ -358,8 +363,8 @@ def _used(usage: object) -> dict[str, Any] | None:
     return {"input_tokens": read, "output_tokens": said, "reasoning_tokens": thought}
 
 
-def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
-    """The responses in the fields of a row; a null is a failed request. ``place``: for messages.
+def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
+    """The responses in the fields of a row; a null is a failed request.
 
     Raises:
         ResponsesError: if there are none.
@@ -369,18 +374,18 @@ def responses_of(entry: Mapping[str, Any], place: str) -> list[SavedResponse]:
     found = entry.get(name)
     if name == "filtered_resps" and holds_record(entry):
         raise ResponsesError(
-            f'{place} has a scored record, but no "resps": the response itself is lost'
+            f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
     if name != "response" and _holds_likelihood(found):
         raise LikelihoodError(
-            f"{place} holds likelihoods of answer options, not a response: only free text can be "
-            "scored"
+            f"{row.where} holds likelihoods of answer options, not a response: only free text can "
+            "be scored"
         )
     # lmms-eval saves the list of a single request within a list.
     texts = found if isinstance(found, list) else [found]
     texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
-        raise ResponsesError(f"{place} has no text as response or resps")
+        raise ResponsesError(f"{row.where} has no text as response or resps")
     counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
     tokens = [

@@ -286,7 +286,7 @@ def _clipped(value: object) -> str:
 # --- metrics of other tasks -----------------------------------------------------------------------
 
 # What lmms-eval writes into a line beside the values of metrics
-_NOT_METRICS = frozenset(
+NOT_METRICS = frozenset(
     {
         *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
         *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
@@ -296,11 +296,3 @@ _NOT_METRICS = frozenset(
 
 # The gold answer, as lmms-eval logs it
 TARGET = "target"
-
-
-def own_metrics(entry: Mapping[str, Any]) -> dict[str, Any]:
-    """The values of the task's own metrics in a row, which are numbers or objects."""
-    names = {*entry} - _NOT_METRICS
-    # The order is that of the task's metrics.
-    values = ((name, value) for name, value in entry.items() if name in names)
-    return {name: value for name, value in values if isinstance(value, int | float | dict)}

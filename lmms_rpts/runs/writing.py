@@ -76,7 +76,8 @@ class RunWriter:
         Earlier runs in the folder whose judging had stopped, and which this one replaces, are
         removed: they would count as other rounds of the model.
         """
-        old = [] if results["usage"]["judges"]["stopped"] else _replaced(self.folder, results)
+        there = not results["usage"]["judges"]["stopped"] and any(self.folder.glob(f"*{RESULTS}"))
+        old = _replaced(self.folder, results) if there else []
         date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
         stem, number = date, 1
         while any(self.folder.glob(f"{stem}_*")):

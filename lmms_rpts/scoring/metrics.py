@@ -50,16 +50,6 @@ def _mean_of_steps(
     return value
 
 
-def _of_chain(read: Callable[[RptsRecord], float | None]) -> Callable[[RptsRecord], float | None]:
-    """A figure of the chain; None without a chain."""
-    return lambda record: None if record.transform.error or not record.steps else read(record)
-
-
-def _judged(record: RptsRecord) -> float | None:
-    """Whether the steps could be judged; a response without steps has no value."""
-    return None if record.outcome == "no_steps" else float(record.rpts is not None)
-
-
 PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
 """The groups of the metrics."""
 
@@ -96,7 +86,7 @@ _GROUPS = {
         ),
         _share(
             "judge_coverage",
-            _judged,
+            lambda record: None if record.outcome == "no_steps" else float(record.rpts is not None),
             higher_is_better=None,
             words="responses with steps that could be judged",
         ),
@@ -111,20 +101,22 @@ _GROUPS = {
         ),
         _score(
             "evidence_coverage",
-            _of_chain(
-                lambda record: record.diagnosis.coverage if record.diagnosis.needed else None
+            lambda record: (
+                record.diagnosis.coverage if record.steps and record.diagnosis.needed else None
             ),
             words="share of the needed evidence that the last conclusion uses",
         ),
         _score(
             "restating_steps",
-            _of_chain(lambda record: len(record.diagnosis.restating) / len(record.steps)),
+            lambda record: (
+                len(record.diagnosis.restating) / len(record.steps) if record.steps else None
+            ),
             higher_is_better=False,
             words="share of steps that only restate",
         ),
         Metric(
             "missing_references",
-            _of_chain(lambda record: float(len(record.invalid_references))),
+            lambda record: float(len(record.invalid_references)) if record.steps else None,
             higher_is_better=False,
             kind="count",
             words="citations of nonexistent evidence per response",

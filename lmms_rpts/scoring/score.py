@@ -16,7 +16,6 @@ from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning import (
     Clue,
-    ReasoningTree,
     build_tree,
     evidence_of,
     format_chain,
@@ -69,6 +68,9 @@ def record_of(judged: Judged, options: Options) -> RptsRecord:
     reading, question, tree = judged.reading, judged.reading.question, judged.tree
     scores = [step.score for step in judged.steps if step.score is not None]
     reason, error = judged.reason, None
+    clues, n_images = question.textual_clue, len(question.visual_clue)
+    needed = _needed(question.reasoning, clues, n_images, question.language)
+    used = evidence_of(tree) & needed
     if not reason and (found := locate_error(tree, scores)):
         error = FirstError(
             **{name: getattr(found, name) for name in ("step", "height", "modality", "score")},
@@ -78,7 +80,12 @@ def record_of(judged: Judged, options: Options) -> RptsRecord:
     return RptsRecord(
         outcome="unscored" if reason else "scored" if judged.steps else "no_steps",
         reason=reason,
-        diagnosis=_diagnosis(tree, question),
+        diagnosis=Diagnosis(
+            restating=tuple(restating_steps(tree.chain, question.context, clues, restates)),
+            needed=tuple(sorted(needed, key=lambda clue: (clue.kind, clue.index or 0))),
+            used=tuple(sorted(used, key=lambda clue: (clue.kind, clue.index or 0))),
+            coverage=len(used) / len(needed) if needed else 1.0,
+        ),
         rpts=None if reason else rpts_score(tree, scores, options.decay, options.focus_height),
         answer=reading.answer,
         first_error=error,
@@ -107,19 +114,6 @@ def record_of(judged: Judged, options: Options) -> RptsRecord:
             source=options.source,
             evidence=judged.evidence,
         ),
-    )
-
-
-def _diagnosis(tree: ReasoningTree, question: Question) -> Diagnosis:
-    """What the chain uses and repeats."""
-    clues, n_images = question.textual_clue, len(question.visual_clue)
-    needed = _needed(question.reasoning, clues, n_images, question.language)
-    used = evidence_of(tree) & needed
-    return Diagnosis(
-        restating=tuple(restating_steps(tree.chain, question.context, clues, restates)),
-        needed=tuple(sorted(needed, key=lambda clue: (clue.kind, clue.index or 0))),
-        used=tuple(sorted(used, key=lambda clue: (clue.kind, clue.index or 0))),
-        coverage=len(used) / len(needed) if needed else 1.0,
     )
 
 

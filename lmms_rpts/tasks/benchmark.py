@@ -184,8 +184,8 @@ def scored_tasks() -> dict[str, Benchmark]:
 
 def answered_tasks() -> dict[str, Benchmark]:
     """The tasks and groups of ``scored_tasks``, and those whose answers a benchmark grades."""
-    graded = {task: each for each in benchmarks().values() for task in each.answered}
-    return scored_tasks() | graded
+    every = benchmarks().values()
+    return {task: each for each in every for task in (*each.scored, *each.answered)}
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:

@@ -12,17 +12,10 @@ from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.host.other_tasks import OtherTask, open_task
 from lmms_rpts.host.task_files import load_task, named_images, read_image_name
 from lmms_rpts.tasks.data import DataError
+from tests.host.test_own_tasks import FILTERS, write_task
 from tests.support.foreign_task import ForeignTask, write_foreign_task
+from tests.support.instances import make_doc
 from tests.support.tables import table
-
-OURS = """
-filter_list:
-  - name: rpts
-    filter:
-      - {function: rpts_transform, mode: rule, answer: none}
-      - {function: rpts_score, evidence: facts}
-      - {function: rpts_aggregate, decay: 0.5}
-"""
 
 
 @pytest.fixture(scope="module")
@@ -67,6 +60,22 @@ def test_images_that_are_not_at_hand(tmp_path: Path) -> None:
     assert (question.visual_clue, question.images, question.images_known) == ((), None, False)
 
 
+def test_an_own_task_with_our_filters_grades_itself(tmp_path: Path) -> None:
+    """Its scorer has the arguments of its filters; documents have ids of their own."""
+    filters = FILTERS.replace(
+        "{function: rpts_aggregate}", "{function: rpts_aggregate, decay: 0.5}"
+    )
+    write_task(tmp_path, [make_doc(id=3), make_doc(id=5)], filters)
+    other = open_task("shop_check", tmp_path, load_settings(judge="lexical"))
+    assert (other.name, other.total, other.ids) == ("shop_check", 2, ["3", "5"])
+    assert other.is_right is None
+    options = other.scorer.options  # type: ignore[attr-defined]
+    assert (options.mode, options.form, options.decay) == ("rule", "agree", 0.5)
+    question = other.question(1)
+    assert (question.key, question.id) == (("shop_check", 1), "5")
+    assert question.statement == make_doc()["statement"]
+
+
 def rows(values: Sequence[Any], metric: str = "m") -> list[dict[str, Any]]:
     return [{metric: value, "length": 3} for value in values]
 
@@ -80,7 +89,7 @@ AB = [{"parsed": "A", "gold": "AB"[at % 4 == 3]} for at in range(4)]
     ([0.5, 0.4, None, 1.0], None, [True, False, None, True]),
     ([{"score": 1.0}, {"score": 0.2}], None, [True, False]),
     ([{"hits": 0.9, "id": "x"}, {"hits": 0.8}], "m.hits>=0.85", [True, False]),
-    ([100.0, 40.0, 60.0, 0.0], "m>=0.5", [True, False, True, False]),
+    ([100.0, 40.0, 60.0, 0.0], "m>=50", [True, False, True, False]),
     ([3, 2, 5], "m>=3", [True, False, True]),
     ([1, 0], "none", [None, None]),
     (["yes", "no"], None, [None, None]),
@@ -92,6 +101,7 @@ def test_which_answers_are_right(
 ) -> None:
     other, logged = opened(colours), rows(values)
     other.choose(logged, correct)
+    assert other.is_right
     assert [other.is_right(each) for each in logged] == expected
 
 
@@ -99,6 +109,7 @@ def test_by_the_tasks_own_aggregation(colours: ForeignTask) -> None:
     """A metric with an object as value and no matching field: ``utils.aggregate`` decides."""
     other, logged = opened(colours), rows(AB, "letter_acc")
     other.choose(logged, None)
+    assert other.is_right
     assert [other.is_right(each) for each in logged] == [True, True, True, False]
 
 
@@ -106,7 +117,7 @@ def test_by_the_tasks_own_aggregation(colours: ForeignTask) -> None:
     "correct, told",
     ("colour", "'colour' is not a metric of the task. Use one of length, letter_acc, percent, m"),
     ("m>=-2", "is not a metric"), ("m>=half", "is not a metric"), ("m<1", "is not a metric"),
-    ("m", "values up to 5: neither shares nor percentages"),
+    ("m", "m has values up to 5. Write the minimum of a right answer on this scale, such as m>="),
 )  # fmt: skip
 def test_a_wrong_metric_is_told(colours: ForeignTask, correct: str, told: str) -> None:
     with pytest.raises(SettingError) as caught:

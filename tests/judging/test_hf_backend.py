@@ -222,7 +222,7 @@ def test_a_failing_request_fails_alone(vision: Path, words: Path) -> None:
     broken = JudgeImage("Image 5", lambda: 1 / 0)
     good, bad, text = ask(vision, [about("q", image(0)), about("q", broken), about("q")])
     assert isinstance(bad, RefusedError)
-    assert "Cannot read Image 5 (division by zero)" in str(bad)
+    assert str(bad).startswith("Cannot read Image 5")
     assert good.usage
     assert text.usage
     shown, text = ask(words, [about("q", image(0)), about("q")])

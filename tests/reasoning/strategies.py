@@ -8,49 +8,15 @@ from lmms_rpts.reasoning import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.clues import KINDS, LANGUAGES
 
 FRAGMENTS = (
-    *(
-        "Image 0",
-        "image1",
-        "Images 0 and 1",
-        "图片0",
-        "图片０和１",
-        "第二张图",
-        "Text 0-2",
-        "文本1",
-    ),
-    *("Conclusion", "Conclusion 0:", "conclusion 12", "结论", "结论0：", "Context", "上下文"),
-    *("->", "→", "=>", "+", "＋", "：", ":", "from ", "根据", "based on", "therefore", "因此"),
-    *("Step 1:", "第一步", "1. ", "2) ", "**", "__", "#", "- ", "> ", "(", ")", "\\boxed{", "}"),
-    *(
-        "Final answer:",
-        "最终答案：",
-        "agree",
-        "disagree",
-        "agree or ",
-        "not ",
-        "不",
-        "同意",
-        "支持",
-    ),
-    *("<think>", "</think>", "[THINK]", "[/THINK]", "\n", "\r\n", "\n\n", "\u2028", "\x00", "\x1c"),
-    *(
-        "0",
-        "9" * 5000,
-        "٣",
-        "²",
-        "①",
-        "Ⅷ",
-        "ß",
-        "İ",
-        "\ud800",
-        "🙂",
-        " ",
-        "\u3000",
-        "\t",
-        ". ",
-        "。",
-    ),
-)
+    "Image 0", "image1", "Images 0 and 1", "图片0", "图片０和１", "第二张图", "Text 0-2", "文本1",
+    "Conclusion", "Conclusion 0:", "conclusion 12", "结论", "结论0：", "Context", "上下文",
+    "->", "→", "=>", "+", "＋", "：", ":", "from ", "根据", "based on", "therefore", "因此",
+    "Step 1:", "第一步", "1. ", "2) ", "**", "__", "#", "- ", "> ", "(", ")", "\\boxed{", "}",
+    "Final answer:", "最终答案：", "agree", "disagree", "agree or ", "not ", "不", "同意", "支持",
+    "给定声明", "<answer>", "<|im_end|>", "<think>", "</think>", "[THINK]", "<|channel|>",
+    "\n", "\r\n", "\n\n", "\u2028", "\x00", "\x1c", "0", "9" * 5000, "٣", "²", "①", "Ⅷ", "ß",
+    "İ", "\ud800", "🙂", " ", "\u3000", "\t", ". ", "。",
+)  # fmt: skip
 
 fragments = st.lists(st.sampled_from(FRAGMENTS), max_size=40).map("".join)
 texts = st.one_of(fragments, st.text(st.characters(), max_size=200))

@@ -23,6 +23,7 @@ WAYS_OF_WRITING = [
     *("  Conclusion {} : From {}: x", "Conclusion {}. Based on {}, x", "结论{}: 由{}可知，x"),
     *("Conclusion {}: According to {}, we can infer that x", "Conclusion {}: Given {}, x"),
     *("1. Conclusion {}: from {}, x", "**结论{}**：基于{}，x", "结论 {} ：结合{}，可以得出x"),
+    *("**结论{}：**根据{}，x", "<answer>Conclusion {}: from {}, x"),
 ]
 
 
@@ -184,19 +185,6 @@ def test_ways_of_numbering(number: str) -> None:
     assert found == [clues("i0"), clues("t0"), clues("c0 c1")]
 
 
-def test_sentences_without_clues_are_no_steps() -> None:
-    read = extract_chain("It is fine. Image 0 shows rain. The weather changes. Thus it is wet.")
-    assert [step.premises for step in read.chain.steps] == [clues("i0"), clues("c0")]
-    assert read.chain.problems == ("2 sentences that cite no clue are left out",)
-
-
-def test_dangling_references_are_kept_and_reported() -> None:
-    read = extract_chain("Conclusion 0: from Image 0, a.\nConclusion 1: from Conclusion 9, b.")
-    (premise,) = read.chain.steps[1].premises
-    assert (premise.index or 0) >= 2
-    assert any("9" in problem for problem in read.chain.problems)
-
-
 # Whether nothing is left out, or doubtful: else the judge rewrites the whole text.
 
 GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Text 0, ok."
@@ -254,11 +242,6 @@ def test_nothing_left_out_is_clean(text: str, steps: int) -> None:
     assert len(read.chain.steps) == steps
 
 
-def test_a_text_of_120_characters_reasons_whatever_it_says() -> None:
-    assert holds_reasoning("x" * 60 + "\n" + "y" * 59)
-    assert not holds_reasoning("x" * 60 + "\n" + "y" * 58)
-
-
 @given(texts, st.sampled_from(LANGUAGES))
 def test_extraction_is_total(text: str, language: Language) -> None:
     read = extract_chain(text, language)
@@ -273,18 +256,15 @@ def test_extraction_is_total(text: str, language: Language) -> None:
 # Lines that state the answer; the answers themselves are rows of the grading corpus.
 
 ANSWERS = (
-    *("Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree."),
-    *("- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree", "Agree."),
-    *(
-        "Conclusion: **I agree.**",
-        "结论：不同意",
-        "最终答案：不同意",
-        "**最终答案：同意**",
-        "Disagree",
-    ),
-    *("Therefore, I disagree with the statement.", "因此，我同意该陈述。", "所以不支持该陈述"),
-    *("Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree", "2) I agree."),
-)
+    "Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree.",
+    "- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree", "Disagree",
+    "Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "2) I agree.", "Agree.",
+    "Therefore, I disagree with the statement.", "因此，我同意该陈述。", "**最终答案：同意**",
+    "Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree",
+    # boxes, tags, chat tokens; the published prompt's own phrase
+    "Final answer: \\boxed{agree}", "Final answer: $\\boxed{\\text{disagree}}$", "agree<|im_end|>",
+    "<answer>agree</answer>", "Final answer: agree<|end|>", "最终答案：\\boxed{同意}", "支持给定声明",
+)  # fmt: skip
 REASONS = (
     *("", "Image 0 -> Conclusion 0: A", "Conclusion 0: from Image 0, there are two cups."),
     *("结论0：根据图片0，有两个杯子。", "1. Image 0 shows a cat.", "It is 2) false"),

@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import re
+import sys
+
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_chain
-from lmms_rpts.reasoning.clues import is_bare_step
+from lmms_rpts.grading.stance import read_stance
+from lmms_rpts.reasoning import (
+    Clue,
+    ReasoningChain,
+    Step,
+    build_tree,
+    extract_chain,
+    format_chain,
+    parse_chain,
+    rpts_score,
+)
+from lmms_rpts.reasoning.clues import is_bare_step, lower
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
 from tests.support.tables import table
@@ -17,43 +30,34 @@ from tests.support.tables import table
     "line, expected",
     # arrows
     ("Image0 -> A", "i0 > A"), ("Image0 --> A", "i0 > A"), ("Image0→A", "i0 > A"),
-    ("Image 0 => A", "i0 > A"), ("Image 0 ⇒ A", "i0 > A"), ("图片0－＞A", "i0 > A"),
     ("图片0 － > A", None),  # an arrow in two pieces is not an arrow
     ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow belongs to the step
     # white space, or none
-    ("   Image   0+Text  1   ->   Conclusion  0  :   A  ", "i0 t1 > A"),
     ("image0+text1->conclusion0:A", "i0 t1 > A"),
     ("\tImage\t0 -> A", "i0 > A"), ("图片\u30000 -> A", "i0 > A"),
     # letters of either case, full-width letters, digits and colons
     ("IMAGE 0 + TEXT 1 -> CONCLUSION 0: A", "i0 t1 > A"),
     ("Image０ + Text１２ -> Conclusion０：A", "i0 t12 > A"),
-    ("图片０ ＋ 文本１ -> 结论０：A", "i0 t1 > A"),
     # labels of the conclusion: with a number, without a number, none; English and Chinese words
     ("Image0 -> Conclusion: A", "i0 > A"), ("图片0 -> 结论：A", "i0 > A"),
     ("图片0 -> 结论 0 ： A", "i0 > A"), ("Image0 -> Step 3: A", "i0 > A"),
     ("Conclusion 0: Image0 -> A", "i0 > A"),
     # text that looks like a label
     ("Image0 -> Conclusion 5 is what one expects", "i0 > Conclusion 5 is what one expects"),
-    ("Image0 -> Conclusions: A", "i0 > Conclusions: A"),
     ("Image0 -> time: 12:30", "i0 > time: 12:30"),
     # separators
     ("Image0, Text1 -> A", "i0 t1 > A"), ("Image0 and Text1 -> A", "i0 t1 > A"),
     ("Image0 & Text1 -> A", "i0 t1 > A"), ("Image 0 / Text 1 -> A", "i0 t1 > A"),
-    ("图片0、文本1 -> A", "i0 t1 > A"), ("图片0和文本1 -> A", "i0 t1 > A"),
     ("(Image 0) + [Text 1] -> A", "i0 t1 > A"), ("Image #0 -> A", "i0 > A"),
-    ("from Image 0 and Text 1 -> A", "i0 t1 > A"),
     # lists and ranges
     ("Images 0 and 1 -> A", "i0 i1 > A"), ("Images 0, 1 and 2 -> A", "i0 i1 i2 > A"),
     ("Images 0, 1, and 2 + Text 0 -> A", "i0 i1 i2 t0 > A"), ("Text 0-2 -> A", "t0 t1 t2 > A"),
-    ("Texts 1 to 3 -> A", "t1 t2 t3 > A"), ("文本0至2 -> A", "t0 t1 t2 > A"),
     ("文本0、1和2 -> A", "t0 t1 t2 > A"), ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
     # the context, clues without a number, no premise at all, the same premise twice
     ("Context -> A", "x > A"), ("上下文 + 图片0 -> A", "x i0 > A"), ("背景 -> A", "x > A"),
-    ("Image + Text -> A", "i t > A"), ("图片 + 文本0 -> A", "i t0 > A"), (" -> A", "> A"),
     ("-> Conclusion0: A", "> A"), ("Text0 + Text0 -> A", "t0 t0 > A"),
     # enumerated lines and list marks
     ("1. Image0 -> A", "i0 > A"), ("2) Image0 + Text1 -> A", "i0 t1 > A"),
-    ("(3) 图片0 -> A", "i0 > A"), ("- Image0 -> A", "i0 > A"), ("* **Image0** -> A", "i0 > A"),
     ("Step 1: Image0 -> A", "i0 > A"),
     # other words for the clues
     ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"), ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
@@ -76,9 +80,6 @@ def test_one_line(line: str, expected: str | None) -> None:
     # a step without a label continues the numbering
     ("Image0 -> Conclusion4: A; Text0 -> B; Conclusion4 + Conclusion5 -> C",
      "i0 > A; t0 > B; c0 c1 > C"),
-    # labels in any order
-    ("Image0 -> Conclusion7: A; Text0 -> Conclusion3: B; Conclusion7 + Conclusion3 -> C",
-     "i0 > A; t0 > B; c0 c1 > C"),
     # a duplicate label: the nearest one before the reference counts
     ("Image0 -> Conclusion0: A; Conclusion0 -> Conclusion0: B; Conclusion0 -> Conclusion1: C",
      "i0 > A; c0 > B; c1 > C"),
@@ -90,17 +91,13 @@ def test_one_line(line: str, expected: str | None) -> None:
      "i0 > A; t0 > B; c0 > C"),
     ("1. Conclusion 3: Image0 -> A; (2) **Conclusion 7**: Text0 -> B; - Step 8: Step 3 -> C",
      "i0 > A; t0 > B; c0 > C"),
-    # of two labels the one at the conclusion counts
-    ("Conclusion 3: Image0 -> Conclusion 5: A; Conclusion5 -> C", "i0 > A; c0 > C"),
     # a forward reference is kept, and so is a step that cites itself
     ("Conclusion1 -> Conclusion0: A; Image0 -> Conclusion1: B", "c1 > A; i0 > B"),
-    ("Conclusion0 + Image0 -> Conclusion0: A", "c0 i0 > A"),
     # a label that only later steps have means the first of them
     ("Conclusion5 -> a; Image0 -> Conclusion5: b; Text0 -> Conclusion5: c",
      "c1 > a; i0 > b; t0 > c"),
     # a dangling label that hits no step stays as it is
     ("Image0 -> a; Conclusion2 -> b", "i0 > a; c2 > b"),
-    ("Image0 -> a; Conclusion3 -> b", "i0 > a; c3 > b"),
     # lines between steps are not steps and do not count
     ("; Image0 -> A;   ; thus; Conclusion0 -> B", "i0 > A; c0 > B"),
 )  # fmt: skip
@@ -134,12 +131,6 @@ def test_an_arrow_with_nothing_but_premises_before_it(line: str, bare: bool) -> 
     assert is_bare_step(line) is bare
 
 
-def test_a_dangling_label_below_the_number_of_steps_hits_no_step_either() -> None:
-    read = parse_chain(["Image0 -> Conclusion1: A", "Conclusion0 -> Conclusion2: B"])
-    assert read.steps[1].premises[0].index not in (0, 1)
-    assert len(read.problems) == 1
-
-
 @table(
     "lines, language",
     (["Image0 -> 图片"], "en"),
@@ -150,12 +141,6 @@ def test_a_dangling_label_below_the_number_of_steps_hits_no_step_either() -> Non
 )
 def test_the_language_is_told_from_the_labels(lines: list[str], language: str) -> None:
     assert parse_chain(lines).language == language
-
-
-@table("language", "en", "zh")
-def test_the_language_can_be_given(language: str) -> None:
-    for line in ("Image0 -> A", "图片0 -> A"):
-        assert parse_chain([line], language).language == language
 
 
 @table(
@@ -171,15 +156,6 @@ def test_what_can_not_be_read_is_reported(lines: list[str], problem: str) -> Non
     (found,) = parse_chain(lines).problems
     assert found.startswith(problem)
     assert parse_chain(["", "Image0 -> A", "   "]).problems == ()  # an empty line is not a fault
-
-
-def test_problems_stay_short_for_long_lines() -> None:
-    """Shows 80 characters of the unparsed text."""
-    (shown,) = parse_chain(["x" * 80]).problems
-    assert shown == f"line 0: no arrow in {'x' * 80!r}"
-    for count in (81, 100_000):
-        (cut,) = parse_chain(["x" * count]).problems
-        assert cut == f"line 0: no arrow in {'x' * 80 + '…'!r}"
 
 
 def test_format() -> None:
@@ -220,3 +196,25 @@ def test_parsing_is_total(lines: str | list[str]) -> None:
     n_lines = len(lines) if isinstance(lines, list) else len(lines) + 1
     assert len(read.steps) <= n_lines
     assert parse_chain(format_chain(read), read.language) == read
+
+
+def test_every_character_that_matches_a_letter_is_lowered_to_it() -> None:
+    letters = {letter: re.compile(letter, re.IGNORECASE) for letter in "abcdefghijklmnopqrstuvwxyz"}
+    everything = "".join(map(chr, range(sys.maxunicode + 1)))
+    for letter, pattern in letters.items():
+        assert {lower(found) for found in pattern.findall(everything)} == {letter}
+    assert len(lower(everything)) == len(everything)
+
+
+@table("digits", 1, 20, 1000, 4400, 100_000)
+def test_endless_numbers(digits: int) -> None:
+    number = "9" * digits
+    text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"
+    assert read_stance(text).answer == "agree"
+    (step,) = extract_chain(text).chain.steps
+    assert step.premises[0].kind == "image"
+    chain = parse_chain([f"Image{number} + Conclusion{number} -> Conclusion{number}: a"])
+    assert len(chain.steps) == 1
+    tree = build_tree(chain, 1, 1)
+    assert rpts_score(tree, [1.0]) == 1.0
+    assert tree.invalid

@@ -8,10 +8,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.reasoning import Clue, ReasoningChain, build_tree, rpts_score
-from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT, step_weights
-from tests.reasoning.short import chain, chain_of, clue
+from lmms_rpts.reasoning import (
+    Clue,
+    ReasoningChain,
+    Step,
+    build_tree,
+    locate_error,
+    modality,
+    parse_chain,
+    plan_steps,
+    repair_chain,
+    rpts_score,
+)
+from lmms_rpts.reasoning.tree import limit_steps, step_weights
+from tests.reasoning.short import chain, chain_of, clue, step
 from tests.reasoning.strategies import any_chains, sound_chains
+from tests.support.growth import assert_linear
 from tests.support.tables import table
 
 # Step 1 is used by steps 2 and 3; step 4 is the root; step 0 is a stray remark.
@@ -20,16 +32,6 @@ SHARED = chain("i0 > stray", "i0 > A", "c1 t0 > B", "c1 t1 > C", "c2 c3 > D")
 
 def tree(*steps: str):
     return build_tree(chain(*steps), n_images=1, n_texts=2)
-
-
-def test_heights_parents_and_uses() -> None:
-    shared = build_tree(SHARED, 1, 2)
-    assert shared.chain is SHARED
-    assert shared.heights == (1, 1, 2, 2, 3)
-    assert shared.parents == ((), (2, 3), (4,), (4,), ())
-    assert shared.uses == (0, 2, 1, 1, 1)
-    assert shared.root == 4
-    assert shared.invalid == ()
 
 
 @table(
@@ -69,11 +71,6 @@ def test_invalid_references_are_named(premise: str, reason: str) -> None:
     assert fault.reason == "there are no images"
 
 
-@table("premise", "i0", "t0", "t1", "c0", "x")
-def test_valid_references_are_not(premise: str) -> None:
-    assert tree("i0 > A", f"{premise} > B").invalid == ()
-
-
 # SHARED, unrolled: A (height 1) twice, B and C (height 2), D (height 3); the stray does not count.
 SCORES = (0.3, 0.8, 0.6, 0.4, 1.0)
 
@@ -95,13 +92,6 @@ def test_scores_worked_by_hand(decay: float, focus: int, expected: float) -> Non
     assert rpts_score(build_tree(SHARED, 1, 2), SCORES, decay, focus) == pytest.approx(
         expected, abs=1e-12
     )
-
-
-def test_the_defaults_are_the_published_ones() -> None:
-    assert (DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT) == (0.9, 1)
-    shared = build_tree(SHARED, 1, 2)
-    assert rpts_score(shared, SCORES) == rpts_score(shared, SCORES, decay=0.9, focus_height=1)
-    assert rpts_score(tree(), []) == 0.0
 
 
 def test_shares_of_the_weight() -> None:
@@ -163,21 +153,6 @@ def test_the_score_is_that_of_the_unrolled_tree(case) -> None:
     assert got == pytest.approx(naive(drawn, scores, decay, focus), abs=1e-12)
 
 
-@given(any_chains, st.floats(0, 1), st.integers(0, 10), st.floats(0, 1))
-def test_equal_scores_are_their_own_mean(
-    drawn: ReasoningChain, decay: float, focus: int, score: float
-) -> None:
-    built = build_tree(drawn, 2, 2)
-    count = len(drawn.steps)
-    if not count:
-        return
-    assert rpts_score(built, [1.0] * count, decay, focus) == 1.0
-    reached = decay > 0 or focus in {h for h, u in zip(built.heights, built.uses, strict=True) if u}
-    if reached and (decay == 0 or decay > 1e-30):
-        assert rpts_score(built, [0.0] * count, decay, focus) == 0.0
-        assert rpts_score(built, [score] * count, decay, focus) == pytest.approx(score, abs=1e-12)
-
-
 @given(st.lists(st.sampled_from([1.0, math.nextafter(1.0, 0.0)]), min_size=6, max_size=6))
 def test_a_score_is_at_most_one_however_it_is_rounded(nearly: list[float]) -> None:
     built = tree("i0 > A", "c0 > B", "c1 c0 > C", "c2 t0 > D", "c3 c2 > E", "c4 > F")
@@ -185,26 +160,164 @@ def test_a_score_is_at_most_one_however_it_is_rounded(nearly: list[float]) -> No
         assert 0.99 < rpts_score(built, nearly, decay) <= 1.0
 
 
-@given(scored(), st.data())
-def test_a_better_step_never_lowers_the_score(case, data: st.DataObject) -> None:
-    drawn, scores, decay, focus = case
-    at = data.draw(st.integers(0, len(scores) - 1))
-    better = [*scores[:at], data.draw(st.floats(scores[at], 1)), *scores[at + 1 :]]
+# --- chains that are too long
+
+# Step 1 is a stray remark; the root 5 cites 3 and 4, 3 cites 2, and 2 cites 0.
+LONG = ("i0 > A", "t0 > stray", "c0 > B", "c2 t1 x > C", "i1 > D", "c3 c4 > E")
+
+
+# limit, remaining steps; a reference to a removed step gets a number beyond the last step
+LIMITS = [
+    (6, LONG),
+    (7, LONG),
+    # the stray remark goes first, although an earlier step is older
+    (5, ("i0 > A", "c0 > B", "c1 t1 x > C", "i1 > D", "c2 c3 > E")),
+    (4, ("c6 > B", "c0 t1 x > C", "i1 > D", "c1 c2 > E")),  # then the earliest
+    (3, ("c8 t1 x > C", "i1 > D", "c0 c1 > E")),
+    (1, ("c9 c10 > E",)),
+]
+
+
+@table("most, kept", *LIMITS)
+def test_the_end_of_a_long_chain_is_kept(most: int, kept: tuple[str, ...]) -> None:
+    cut, _ = limit_steps(chain(*LONG), most)
+    assert cut == chain(*kept)
+
+
+def test_references_that_led_nowhere_still_do() -> None:
+    """There is no step c9, c has no number, and c3 is the step itself."""
+    cut, _ = limit_steps(chain("i0 > A", "t0 > B", "c1 > C", "c2 c9 c c3 > D"), 2)
+    assert cut == chain("c5 > C", "c0 c13 c c1 > D")
+    assert [(fault.step, fault.clue.index) for fault in build_tree(cut, 1, 1).invalid] == [
+        (0, 5),
+        (1, 13),
+        (1, None),
+        (1, 1),
+    ]
+
+
+@given(any_chains, st.integers(1, 8))
+def test_what_is_kept_leads_to_the_root_as_before(drawn: ReasoningChain, most: int) -> None:
+    cut, _ = limit_steps(drawn, most)
+    assert len(cut.steps) <= most
+    if drawn.steps:
+        assert cut.steps[-1].conclusion == drawn.steps[-1].conclusion
+    if len(cut.steps) < len(drawn.steps):
+        assert all(build_tree(cut, 2, 2).uses)
+
+
+@table("cited, kept", (63, 63), (64, 64), (65, 64))
+def test_a_step_keeps_64_premises(cited: int, kept: int) -> None:
+    premises = tuple(Clue("text", at) for at in range(cited))
+    (step,) = limit_steps(ReasoningChain((Step(premises * 2, "A"),)), 64)[0].steps
+    assert step == Step(premises[:kept], "A")
+
+
+# --- the first wrong step
+
+# 0 and 1 support 2; 3 is a stray remark; 4 cites 2; the root 5 cites 4 and 2.
+STEPS = ("i0 > A", "t0 > B", "c0 c1 > C", "i1 > stray", "c2 t1 > D", "c4 c2 > E")
+
+
+TREE = build_tree(chain(*STEPS), n_images=2, n_texts=2)
+
+
+def scores(**wrong: float) -> list[float]:
+    """Scores of all steps: right, except those passed, as in ``scores(s2=0.3)``."""
+    return [wrong.get(f"s{at}", 1.0) for at in range(len(STEPS))]
+
+
+@table(
+    "wrong, at, height, kind, path",
+    ({"s0": 0.3}, 0, 1, "visual", (0, 2, 5)),
+    ({"s1": 0.0}, 1, 1, "textual", (1, 2, 5)),
+    ({"s2": 0.4}, 2, 2, "inference", (2, 5)),
+    ({"s4": 0.4}, 4, 3, "inference", (4, 5)),
+    ({"s5": 0.49}, 5, 4, "inference", (5,)),
+    ({"s1": 0.4, "s5": 0.0}, 1, 1, "textual", (1, 2, 5)),  # the first, not the worst
+    ({"s3": 0.0, "s4": 0.2}, 4, 3, "inference", (4, 5)),  # the stray remark does not count
+)
+def test_the_first_wrong_step(
+    wrong: dict[str, float], at: int, height: int, kind: str, path: tuple[int, ...]
+) -> None:
+    found = locate_error(TREE, scores(**wrong))
+    assert found is not None
+    assert (found.step, found.height, found.modality, found.path) == (at, height, kind, path)
+    assert (found.score, found.invalid) == (wrong[f"s{at}"], ())
+
+
+@table("wrong", {}, {"s3": 0.0}, {"s0": 0.5, "s5": 0.5}, {"s2": 0.6})
+def test_no_error(wrong: dict[str, float]) -> None:
+    assert locate_error(TREE, scores(**wrong)) is None
+    assert locate_error(build_tree(chain(), 1, 1), []) is None
+
+
+@table(
+    "premises, kind",
+    ("i0", "visual"), ("i0 i1", "visual"), ("i", "visual"), ("t0", "textual"), ("t", "textual"),
+    ("t0 t1", "textual"), ("x", "textual"), ("x t0", "textual"), ("i0 t0", "mixed"),
+    ("i0 x", "mixed"), ("i0 t0 x", "mixed"), ("c0", "inference"), ("c0 i0", "inference"),
+    ("c0 t0 i0 x", "inference"),
+)  # fmt: skip
+def test_modality(premises: str, kind: str) -> None:
+    assert modality(step(f"{premises} > A")) == kind
+
+
+@given(sound_chains(), st.data())
+def test_the_path_leads_from_the_error_to_the_root(drawn, data: st.DataObject) -> None:
     built = build_tree(drawn, 3, 3)
-    before, after = (rpts_score(built, each, decay, focus) for each in (scores, better))
-    assert after >= before - 1e-12
-
-
-@given(any_chains)
-def test_any_chain_forms_a_tree(drawn: ReasoningChain) -> None:
-    built = build_tree(drawn, 2, 2)
     count = len(drawn.steps)
-    assert len(built.heights) == len(built.parents) == len(built.uses) == count
-    assert all(height >= 1 for height in built.heights)
-    for at, parents in enumerate(built.parents):
-        assert all(parent > at for parent in parents)
-        assert all(built.heights[parent] > built.heights[at] for parent in parents)
-    if count:
-        assert built.uses[-1] == 1
-    leaves = {Clue("image", 0), Clue("text", 1), Clue("context")}
-    assert not any(fault.clue in leaves for fault in built.invalid)
+    judged = data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
+    found = locate_error(built, judged)
+    wrong = [at for at in range(count) if built.uses[at] and judged[at] < 0.5]
+    if found is None:
+        assert not wrong
+        return
+    assert found.step == wrong[0] == found.path[0]
+    assert found.path[-1] == built.root
+    for below, above in zip(found.path, found.path[1:], strict=False):
+        assert above in built.parents[below]
+
+
+# --- thousands of steps
+
+DOC: dict[str, object] = {
+    "context": "x", "textual_clue": [], "visual_clue": ["a.png"], "reasoning": [],
+}  # fmt: skip
+
+
+def fibonacci_lines(count: int) -> list[str]:
+    """Each step cites the two before it: the unrolled tree grows like Fibonacci's numbers."""
+    lines = ["Image0 -> Conclusion0: a", "Conclusion0 + Text0 -> Conclusion1: b"]
+    lines += [
+        f"Conclusion{k - 2} + Conclusion{k - 1} -> Conclusion{k}: step {k}" for k in range(2, count)
+    ]
+    return lines
+
+
+def test_many_steps_take_linear_time() -> None:
+    def evaluate(lines: list[str]) -> None:
+        chain = repair_chain(parse_chain(lines), ["one"], lambda *_: False)
+        plan_steps(chain, DOC)
+        tree = build_tree(chain, 1, 1)
+        for value in (0.0, 0.3, 0.7, 1.0):
+            rpts_score(tree, [value] * len(lines))
+        rpts_score(tree, [0.4] * len(lines), decay=0.01, focus_height=len(lines))
+        locate_error(tree, [0.0] + [1.0] * (len(lines) - 1))
+
+    assert_linear(evaluate, fibonacci_lines, size=1_250)
+
+
+def test_huge_uses_weigh_as_they_should() -> None:
+    # Each step cites the one before it twice: uses 2**k. With decay 1/2 from the leaves up, the
+    # step at height h weighs 2**(n-h) * 2**-(h-1): the lowest counts most, each further one a
+    # quarter as much.
+    count = 500
+    steps = [Step((Clue("image", 0),), "a")]
+    steps += [Step((Clue("conclusion", k - 1),) * 2, "b") for k in range(1, count)]
+    tree = build_tree(ReasoningChain(tuple(steps)), 1, 0)
+    assert tree.uses[0] == 2 ** (count - 1)
+    lowest_right = rpts_score(tree, [1.0] + [0.0] * (count - 1), decay=0.5, focus_height=1)
+    assert lowest_right == pytest.approx(0.75, abs=1e-12)  # 1 / (1 + 1/4 + 1/16 + ...)
+    root_right = rpts_score(tree, [0.0] * (count - 1) + [1.0], decay=0.5, focus_height=1)
+    assert root_right < 1e-200

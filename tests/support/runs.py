@@ -76,7 +76,9 @@ def make_record(
     reason = NOT_JUDGED if judge == NO_JUDGE else reason
     whole = Judged(reading, tree, judged, "facts", judge, scoring.comparable, reason)
     record = record_of(whole, Options(prompts=Prompts()))
-    settings = scoring.model_copy(update={"judge": judge, "comparable": judge != "lexical"})
+    settings = scoring.model_copy(
+        update={"judge": judge, "comparable": judge not in ("lexical", NO_JUDGE)}
+    )
     rpts = None if reason else rpts_score(tree, scores, scoring.decay, scoring.focus_height)
     update = {"settings": settings, "rpts": rpts}
     found: dict[str, Any] = json.loads(record.model_copy(update=update).to_json())

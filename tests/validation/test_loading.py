@@ -49,7 +49,7 @@ def test_rows_of_parquet_are_those_of_json(tmp_path: Path) -> None:
     ("x.json", "{", "not valid JSON"),
     ("x.json", "[]", "fields of a known set"),
     ("x.json", '{"a": [], "b": [1]}', "fields of a known set"),
-    ("x.json", b"\xff", "is not UTF-8"),
+    ("x.json", b"\xff", "line 1 is not UTF-8"),
     ("x.parquet", b"PAR1 no", "Parquet"),
     ("x.csv", "a", "use a file that ends in .json, .jsonl, .parquet"),
     ("nowhere.json", None, "does not exist"),

@@ -6,7 +6,6 @@ import asyncio
 import os
 import threading
 from collections.abc import Sequence
-from contextlib import suppress
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -15,6 +14,7 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.judging.backends.transformers_model import Chat, ChatModel, Message, device_of
+from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -28,11 +28,12 @@ from lmms_rpts.reasoning.thinking import strip_thinking
 
 # Seconds to wait for further requests before a batch is formed.
 _BATCH_WAIT = 0.005
-# Files that determine the replies of a model in a folder
-_PARTS = (".safetensors", ".bin", ".json", ".jinja", ".model", ".txt")
 # Tokens for the thinking of a model, before its reply, if its template knows of it.
 _THINKING = 4096
 _THINKS = ("think", "<|channel")
+# The CPU, Apple's GPU and CUDA's libraries raise no specific exception for short memory.
+_MEMORY = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
+_KNOWN = (RefusedError, ImageError)
 _ONE_AT_A_TIME = threading.Lock()
 
 
@@ -51,9 +52,14 @@ class HFJudge:
     @property
     def identity(self) -> dict[str, object]:
         """Everything except the request that the replies depend on, for the cache key."""
+        folder = Path(self._name)
+        if folder.is_dir():
+            files = sorted((file.name, file.stat()) for file in folder.iterdir() if file.is_file())
+            version = digest([[name, stat.st_size, stat.st_mtime_ns] for name, stat in files])
+        else:
+            version = str(_config_of(self._name)._commit_hash)
         dtype = "float32" if self._device == "cpu" else "auto"
-        revision = _revision(self._name)
-        return {"backend": "hf", "model": self._name, "revision": revision, "dtype": dtype}
+        return {"backend": "hf", "model": self._name, "revision": version, "dtype": dtype}
 
     async def ask(self, request: Request) -> Reply:
         """Ask the model; a request is refused if it is too long, for example."""
@@ -72,61 +78,57 @@ class HFJudge:
     async def _answer_all(self) -> None:
         """Answer requests until none waits, one batch after the other."""
         await asyncio.sleep(_BATCH_WAIT)
-        while self._waiting:
-            waiting = [each for each in self._waiting if not each[1].done()]
-            # Not every processor pads images.
-            alike = [each for each in waiting if len(each[0].images) == len(waiting[0][0].images)]
-            batch = alike[: self._most]
+        while waiting := [each for each in self._waiting if not each[1].done()]:
+            images = len(waiting[0][0].images)  # not every processor pads them
+            batch = [each for each in waiting if len(each[0].images) == images][: self._most]
             self._waiting = [each for each in waiting if each not in batch]
             outcomes = await asyncio.to_thread(self._answer, [request for request, _ in batch])
             for (_, future), outcome in zip(batch, outcomes, strict=True):
-                if self._closed:
+                if self._closed or future.done():
                     future.cancel()
-                elif future.done():  # it was cancelled
-                    continue
                 elif isinstance(outcome, Reply):
                     future.set_result(outcome)
                 else:
                     future.set_exception(outcome)
+        self._waiting = []
 
-    def _answer(self, requests: Sequence[Request]) -> list[Reply | Exception]:
+    def _answer(self, requests: Sequence[Request]) -> Sequence[Reply | Exception]:
         """The replies to requests, or why there is none; a batch that fails is halved."""
         try:
             with _ONE_AT_A_TIME:
-                return [*self._replies(requests)]
+                return self._replies(requests)
         except FatalJudgeError as error:
             return [error for _ in requests]
         except Exception as error:  # the boundary: no request may wait forever
-            reason, memory = _one_line(error), _is_memory(error)
-            refused = isinstance(error, RefusedError)
+            known, reason = isinstance(error, _KNOWN), _one_line(error)
         # The traceback is released only here, and with it the memory that it references.
-        if memory:
-            _free()
-            self._most = max(1, len(requests) // 2)
-        if len(requests) == 1:
-            reason = reason if refused else f"the judge's model failed: {reason}"
-            return [RefusedError(reason)]
         half = len(requests) // 2
-        return self._answer(requests[:half]) + self._answer(requests[half:])
+        if any(words in reason for words in _MEMORY):
+            from accelerate.utils.memory import clear_device_cache
+
+            clear_device_cache(garbage_collection=True)
+            self._most = max(1, half)
+        if not half:
+            return [RefusedError(reason if known else f"the judge's model failed: {reason}")]
+        return [*self._answer(requests[:half]), *self._answer(requests[half:])]
 
     def _replies(self, requests: Sequence[Request]) -> list[Reply]:
         """The replies to a batch; raises any error of templates, processors, images or models."""
         model = _load(self._name, self._device)
-        if requests[0].images and not model.chat.sees:
+        chat, room = model.chat, model.context
+        if requests[0].images and not chat.sees:
             raise RefusedError("the judge's model does not support images")
-        inputs = model.chat.inputs([model.chat.prompt(_messages(each)) for each in requests])
+        inputs = chat.inputs([chat.prompt(_messages(each)) for each in requests])
         tokens = inputs["attention_mask"].sum(dim=1).tolist()
-        if max(tokens) >= model.context:
+        if max(tokens) >= room:
             raise RefusedError(
-                f"the prompt has {max(tokens)} tokens, but the judge's model takes {model.context} "
+                f"the prompt has {max(tokens)} tokens, but the judge's model takes {room} "
                 "including its reply: choose a model with a longer context"
             )
-        thinks = any(mark in str(model.chat.template).lower() for mark in _THINKS)
-        wanted = [each.most_tokens + thinks * _THINKING for each in requests]
-        limits = [
-            min(pair) for pair in zip(wanted, (model.context - n for n in tokens), strict=True)
-        ]
-        if len(requests) > 1 and max(tokens) + max(limits) > model.context:
+        extra = _THINKING * any(mark in str(chat.template).lower() for mark in _THINKS)
+        sizes = zip(requests, tokens, strict=True)
+        limits = [min(each.most_tokens + extra, room - count) for each, count in sizes]
+        if len(requests) > 1 and max(tokens) + max(limits) > room:
             raise ValueError("the padded batch does not fit in the context")
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
@@ -137,7 +139,7 @@ class HFJudge:
         for count, limit, row in zip(tokens, limits, rows, strict=True):
             row = row[:limit]
             ended = bool(row) and row[-1] in model.ends
-            text = model.chat.decode(row[:-1] if ended else row)
+            text = chat.decode(row[:-1] if ended else row)
             replies.append(Reply(text, Usage(count, len(row)), complete=ended))
         return replies
 
@@ -160,24 +162,22 @@ def _load(name: str, device: str) -> ChatModel:
     from transformers import GenerationConfig
 
     logger.info(f"Loading the judge's model {name} onto {device}")
+    # Directly to the GPU; to all of them if one is too small.
+    place = "auto" if device == "cuda" else {"": device}
+    dtype = "float32" if device == "cpu" else "auto"
+    load = _class_of(name).from_pretrained
     try:
-        model = _class_of(name).from_pretrained(
-            name,
-            trust_remote_code=False,
-            dtype="float32" if device == "cpu" else "auto",
-            # Directly to the GPU; to all of them if one is too small.
-            device_map="auto" if device == "cuda" else {"": device},
-        )
+        model = load(name, trust_remote_code=False, dtype=dtype, device_map=place)
         loaded = ChatModel(model, _chat(name))
-        # Recommended sampling and penalties of the model do not apply to a judge.
-        settings: Any = GenerationConfig
-        model.generation_config = settings(do_sample=False, num_beams=1)
-        return loaded
     except Exception as error:
         raise FatalJudgeError(
             f"the judge's model {name!r} cannot be loaded onto {device}: {_one_line(error)}; check "
             "that its files are complete, that transformers supports it and that it fits in memory"
         ) from None
+    # Recommended sampling and penalties of the model do not apply to a judge.
+    greedy: Any = GenerationConfig
+    model.generation_config = greedy(do_sample=False, num_beams=1)
+    return loaded
 
 
 def check_hf(name: str) -> str | None:
@@ -188,9 +188,10 @@ def check_hf(name: str) -> str | None:
     if name.startswith((".", "/", "~")) and not Path(name).is_dir():
         return f"no such folder: {name!r}"
     try:
-        if _class_of(name) is None or _chat(name).template is None:
-            lacks = "has no chat template" if _class_of(name) else "generates no text"
-            return f"{name!r} {lacks}: choose an instruction-tuned model"
+        if _class_of(name) is None:
+            return f"{name!r} generates no text: choose an instruction-tuned model"
+        if _chat(name).template is None:
+            return f"{name!r} has no chat template: choose an instruction-tuned model"
     except Exception as error:  # any error of a broken file or of the network
         if "trust_remote_code" in str(error):
             return f"{name!r} needs custom code, which lmms-rpts never runs: choose another model"
@@ -202,57 +203,34 @@ def check_hf(name: str) -> str | None:
 @lru_cache(maxsize=4)
 def _chat(name: str) -> Chat:
     """The prompts of a model; no weights."""
-    from transformers import AutoModelForImageTextToText
-
     chat = Chat(name, untrusted=True, trust_remote_code=False)
-    chat.sees = chat.sees and _class_of(name) is AutoModelForImageTextToText
+    chat.sees = chat.sees and _class_of(name).__name__ == "AutoModelForImageTextToText"
     return chat
 
 
 @lru_cache(maxsize=4)
-def _class_of(name: str) -> Any:
-    """The class of transformers that loads such a model with its head; None: it has none."""
-    from transformers import AutoConfig, AutoModelForCausalLM, AutoModelForImageTextToText
-    from transformers.models.auto import modeling_auto
-
-    config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-    built = set(config.architectures or ())
-    if built & set(modeling_auto.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()):
-        return AutoModelForImageTextToText
-    causal = built & set(modeling_auto.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
-    return AutoModelForCausalLM if causal else None
-
-
-def _revision(name: str) -> str | None:
-    """The version of the weights: the commit on the Hub, or a fingerprint of a folder's files."""
+def _config_of(name: str) -> Any:
     from transformers import AutoConfig
 
-    folder = Path(name)
-    if folder.is_dir():
-        files = [(file.name, file.stat()) for file in folder.iterdir() if file.suffix in _PARTS]
-        return digest(sorted([name, stat.st_size, stat.st_mtime_ns] for name, stat in files))
-    with suppress(Exception):  # check_hf reports errors
-        config = AutoConfig.from_pretrained(name, trust_remote_code=False)
-        return str(config._commit_hash or "") or None
-    return None
+    return AutoConfig.from_pretrained(name, trust_remote_code=False)
+
+
+def _class_of(name: str) -> Any:
+    """The class of transformers that loads such a model with its head; None: it has none."""
+    from transformers import AutoModelForCausalLM, AutoModelForImageTextToText
+    from transformers.models.auto import modeling_auto as known
+
+    built = set(_config_of(name).architectures or ())
+    if built & set(known.MODEL_FOR_IMAGE_TEXT_TO_TEXT_MAPPING_NAMES.values()):
+        return AutoModelForImageTextToText
+    causal = built & set(known.MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.values())
+    return AutoModelForCausalLM if causal else None
 
 
 def _one_line(error: Exception) -> str:
     """An exception on one line; without its type if it is one of this package."""
-    kind = "" if isinstance(error, RefusedError) else f"{type(error).__name__}: "
-    return shorten(f"{kind}{str(error).strip().partition(chr(10))[0]}", 300)
-
-
-def _is_memory(error: Exception) -> bool:
-    # The CPU, Apple's GPU and CUDA's libraries raise no specific exception for it.
-    words = ("out of memory", "can't allocate memory", "CUBLAS_STATUS_ALLOC_FAILED")
-    return isinstance(error, MemoryError) or any(word in str(error) for word in words)
-
-
-def _free() -> None:
-    from accelerate.utils.memory import clear_device_cache
-
-    clear_device_cache(garbage_collection=True)
+    kind = "" if isinstance(error, _KNOWN) else f"{type(error).__name__}: "
+    return shorten(kind + str(error).strip().partition("\n")[0], 300)
 
 
 BACKEND = Backend(

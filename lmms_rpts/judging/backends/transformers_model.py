@@ -1,7 +1,4 @@
-"""A chat model of transformers in this process: prompts with images, generation, likelihoods.
-
-It serves the ``hf:`` judge and ``--model hf_multimodal``.
-"""
+"""A chat model of transformers in this process: for the ``hf:`` judge and ``hf_multimodal``."""
 
 from __future__ import annotations
 
@@ -16,16 +13,13 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.reasoning.thinking import split_thinking
 
 Message = Mapping[str, Any]
-"""As in transformers: ``role``, and ``content``, a list of texts and images (of Pillow, or files as
-bytes). A last message of the role ``assistant`` begins the answer, which the model continues."""
+"""As in transformers, but ``content`` is a list of texts and images (of Pillow, or files as bytes).
+A last message of the role ``assistant`` begins the answer."""
 
 # Attributes of processors and tokenizers; Gemma's images stand at the begin-of-image token.
 _MEDIA = ("boi_token", "image_token", "eoi_token", "video_token", "audio_token")
 # "[INST]" and "<end_of_turn>" stand in templates, but some tokenizers do not list them as special.
 _MARKUP = re.compile(r"<[^<>\s]{1,40}>|\[/?[A-Z_]{2,40}\]")
-# Some templates include the date; prompts must not change from day to day.
-_ONE_DAY = "{%- macro strftime_now(format) -%}26 Jul 2024{%- endmacro -%}"
-_ENDLESS = 10**9  # tokenizers without a limit report more than this
 
 
 class Prompt(NamedTuple):
@@ -54,41 +48,37 @@ class Chat:
         load: Any = AutoProcessor.from_pretrained
         self.processor = load(path, **source)
         self.tokenizer = getattr(self.processor, "tokenizer", self.processor)
-        self.sees = hasattr(self.processor, "image_processor")
         if self.tokenizer.pad_token_id is None:
             self.tokenizer.pad_token = self.tokenizer.eos_token
         owners = (self.processor, self.tokenizer)
+        self.sees = hasattr(self.processor, "image_processor")
         found = template or next(filter(None, (each.chat_template for each in owners)), None)
         self.template = found.get("default") if isinstance(found, Mapping) else found
-        if self.template and "strftime_now" in self.template:
-            self.template = _ONE_DAY + self.template
-        media = (str(getattr(each, name, None) or "") for name in _MEDIA for each in owners)
-        marks = [mark for mark in dict.fromkeys(media) if mark]
+        media = (getattr(each, name, None) for name in _MEDIA for each in owners)
+        marks = [str(mark) for mark in media if mark]
         self._image = marks[0] if marks else "<image>"
-        added = self.tokenizer.added_tokens_decoder.values()
-        self._special = {token.content for token in added if token.special}
-        if untrusted:
-            marks += [*self._special, *_MARKUP.findall(self.template or "")]
+        special = {t.content for t in self.tokenizer.added_tokens_decoder.values() if t.special}
+        marks += [*special, *_MARKUP.findall(self.template or "")] if untrusted else []
         longest_first = sorted({re.escape(mark.strip()) for mark in marks} - {""}, key=len)[::-1]
         flags = re.IGNORECASE if untrusted else 0
         self._marks = re.compile("|".join(longest_first) or "(?!)", flags)
 
     def prompt(self, chat: Sequence[Message]) -> Prompt:
         """The prompt up to the model's answer."""
-        images = (part for message in chat for part in message["content"])
-        seen = tuple(part for part in images if not isinstance(part, str))
+        parts = [part for message in chat for part in message["content"]]
+        images = tuple(part for part in parts if not isinstance(part, str))
         if self.template is None:
-            return Prompt("\n".join(self._flat(message["content"]) for message in chat), seen)
+            return Prompt("\n".join(self._flat(message["content"]) for message in chat), images)
         system = [part for each in chat if each["role"] == "system" for part in each["content"]]
         with suppress(Exception):  # templates raise any exception
             text = self._render(chat)
             if all(self.neutral(part).strip() in text for part in system):
-                return Prompt(text, seen)
+                return Prompt(text, images)
         # The template refuses or drops the instructions: they begin the first question.
         first, *rest = (message for message in chat if message["role"] != "system")
         *before, last = first["content"]
         merged = {**first, "content": [*before, "\n\n".join([*system, last])]}
-        return Prompt(self._render([merged, *rest]), seen)
+        return Prompt(self._render([merged, *rest]), images)
 
     def neutral(self, text: str) -> str:
         """A text without tokens of images, or of control: ``<|end|>`` becomes ``< |end|>``."""
@@ -104,8 +94,7 @@ class Chat:
         options: dict[str, Any] = {"padding": True, "return_tensors": "pt"}
         # As in transformers: a rendered template gets no further special tokens, but a processor
         # adds a begin of text that the template does not have.
-        begin = self.tokenizer.bos_token
-        begun = bool(begin) and prompts[0].text.startswith(begin)
+        begun = prompts[0].text.startswith(self.tokenizer.bos_token or "\0")
         if self.template is not None and (begun or self.processor is self.tokenizer):
             options["add_special_tokens"] = False
         texts = [prompt.text for prompt in prompts]
@@ -122,18 +111,17 @@ class Chat:
 
     def decode(self, row: Sequence[int]) -> str:
         """The text of generated tokens; tags of thinking stay, also where they are special."""
-        text: str = self.tokenizer.decode(row, skip_special_tokens=False)
-        if split_thinking(text)[1] is None:
-            text = self.tokenizer.decode(row, skip_special_tokens=True)
-        return text
+        whole = str(self.tokenizer.decode(row))
+        thinks = split_thinking(whole)[1] is not None
+        return whole if thinks else str(self.tokenizer.decode(row, skip_special_tokens=True))
 
     def end_of_turn(self) -> set[int]:
         """The special token that ends an answer in the template; not all configs list it."""
         chat = [{"role": "user", "content": ["x"]}, {"role": "assistant", "content": ["Probe"]}]
         with suppress(Exception):  # templates raise any exception
             after = self._apply(chat).rpartition("Probe")[2].strip()
-            ids = self.tokenizer(after, add_special_tokens=False)["input_ids"][:1]
-            return set(ids if self.tokenizer.decode(ids) in self._special else [])
+            token = self.tokenizer(after, add_special_tokens=False)["input_ids"][0]
+            return {token} if self.tokenizer.added_tokens_decoder[token].special else set()
         return set()
 
     def _render(self, chat: Sequence[Message]) -> str:
@@ -147,31 +135,20 @@ class Chat:
 
     def _apply(self, chat: Sequence[Message], **options: bool) -> str:
         """The template's text: tokenizers take content as one text, processors take parts."""
-        parts = self.processor is not self.tokenizer
-        rendered: str = self.tokenizer.apply_chat_template(
-            [
-                {**message, "content": (self._parts if parts else self._flat)(message["content"])}
-                for message in chat
-            ],
-            chat_template=self.template,
-            tokenize=False,
-            **options,
-        )
-        return rendered
+        shape = self._flat if self.processor is self.tokenizer else self._parts
+        shaped = [{**message, "content": shape(message["content"])} for message in chat]
+        apply = self.tokenizer.apply_chat_template
+        return str(apply(shaped, chat_template=self.template, tokenize=False, **options))
 
     def _parts(self, content: Sequence[Any]) -> list[dict[str, str]]:
-        return [
-            {"type": "text", "text": self.neutral(part)}
-            if isinstance(part, str)
-            else {"type": "image"}
-            for part in content
-        ]
+        texts = (self.neutral(part) if isinstance(part, str) else None for part in content)
+        image = {"type": "image"}
+        return [image if text is None else {"type": "text", "text": text} for text in texts]
 
     def _flat(self, content: Sequence[Any]) -> str:
         """Content as one text; images that come first stand on a line of their own."""
         parts = [self.neutral(part) if isinstance(part, str) else self._image for part in content]
-        image = re.escape(self._image)
-        return re.sub(rf"^((?:{image})+)(?=[^\n])", r"\1\n", "".join(parts))
+        return re.sub(rf"^((?:{re.escape(self._image)})+)(?=[^\n])", r"\1\n", "".join(parts))
 
 
 class ChatModel:
@@ -186,7 +163,7 @@ class ChatModel:
             ends.update(listed if isinstance(listed, list) else [] if listed is None else [listed])
         self.ends = sorted(ends)
         known = getattr(text_config, "max_position_embeddings", 0), chat.tokenizer.model_max_length
-        self.context = int(next((each for each in known if each and each < _ENDLESS), _ENDLESS))
+        self.context = int(next((each for each in known if each), 0) or 10**9)
         configs = (model.config, text_config)  # BLIP-2's text model alone says so
         self._encodes = any(getattr(each, "is_encoder_decoder", False) for each in configs)
 
@@ -227,29 +204,25 @@ class ChatModel:
 
         kind = getattr(self.model.config, "model_type", "")
         if kind == "paligemma" or self._encodes:
-            raise NotImplementedError(
-                f"there are no likelihoods for {kind}: its prompt attends to later tokens"
-            )
+            raise NotImplementedError(f"no likelihoods: {kind}'s prompt attends to later tokens")
         # Padding is on the right, where a causal model's text does not attend to it.
         inputs = self.chat.inputs([whole for whole, _ in asked], "right")
         ids, lengths = inputs["input_ids"], inputs["attention_mask"].sum(dim=1).tolist()
         starts = []
         for (_, prompt), line in zip(asked, ids.tolist(), strict=True):
-            same = (a == b for a, b in zip(prompt, line, strict=False))
-            starts.append(
-                max(1, next((at for at, is_same in enumerate(same) if not is_same), len(prompt)))
-            )
+            others = (at for at, (a, b) in enumerate(zip(prompt, line, strict=False)) if a != b)
+            starts.append(max(1, next(others, len(prompt))))
         width, first = ids.shape[1], min(starts) - 1
         if width <= first:
             return [(0.0, 0, False)] * len(asked)
-        parameters = inspect.signature(self.model.forward).parameters
+        takes = inspect.signature(self.model.forward).parameters
         # Logits of the images would fill the memory.
-        options = {"logits_to_keep": width - first} if "logits_to_keep" in parameters else {}
+        options = {"logits_to_keep": width - first} if "logits_to_keep" in takes else {}
         with torch.inference_mode():
             logits = self.model(**inputs.to(self.model.device, self.model.dtype), **options).logits
         if logits.shape[1] not in (width - first, width):
             raise NotImplementedError(
-                f"there are no likelihoods for {kind}: it adds positions to the {width} tokens"
+                f"no likelihoods: {kind} adds positions to the {width} tokens"
             )
         found = []
         rows = logits[:, first - width :]

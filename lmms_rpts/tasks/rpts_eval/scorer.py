@@ -29,7 +29,7 @@ class RptsEvalScorer(RptsScorer):
 
     def question(self, doc: Mapping[str, Any]) -> Question:
         """The question of a document, with its images if the judge may see them."""
-        question = super().question(doc)
+        question = Question.of(doc)
         if self.images is None or self.options.evidence == "facts":
             return question
         load = partial(_load, self.images, question.visual_clue)
