@@ -104,9 +104,11 @@ class Client:
             return
         self._identity = {"judge": name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
-        self._time_limit: float = getattr(judge, "time_limit", PATIENCE / 2.5)
+        self._time_limit: float = getattr(judge, "time_limit", math.inf)
         self._limit = Limit(settings.concurrency, self._time_limit)
-        self._patience = max(PATIENCE, 2.5 * self._time_limit)
+        # A call that took too long is repeated once with twice the time.
+        twice = 2.5 * self._time_limit
+        self._patience = max(PATIENCE, twice) if twice < math.inf else PATIENCE
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._decoding = asyncio.Semaphore(2)
@@ -141,8 +143,7 @@ class Client:
                 reply = await self.judge.ask(request)
             except RefusedError as error:
                 return self._told(request, str(error))
-            value, fault = read_reply(request, reply)
-            return self._told(request, fault, value=value, reply=reply.text)
+            return self._told(request, None, value=reply.value, reply=reply.text)
         if request.images and not self.sees:
             return self._told(request, f"{self.name} does not support images")
         if not self._settings.judge_reason and request_kinds()[request.kind].has_verdict:
@@ -219,7 +220,7 @@ class Client:
             return await asyncio.to_thread(request.key, self._identity)
 
     def _told(self, request: Request, error: str | None, **fields: Any) -> Verdict:
-        kind, version = request.kind, request.prompt_version
+        kind, version = request.kind, request.prompts.version(request.kind)
         verdict = Verdict(kind=kind, prompt_version=version, error=error, **fields)
         self._outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
         if kind in SCORED and verdict.score is not None:

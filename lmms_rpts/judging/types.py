@@ -182,7 +182,8 @@ class Reply:
     """A judge's reply to one request.
 
     ``complete`` is false if it was cut off; ``limit``: most tokens that it could have, if known;
-    ``note``: what is odd about it, for the message if it cannot be parsed.
+    ``note``: what is odd about it, for the message if it cannot be parsed; ``value``: the score, of
+    a judge whose text need not be parsed.
     """
 
     text: str
@@ -190,10 +191,7 @@ class Reply:
     complete: bool = True
     limit: int | None = None
     note: str = ""
-
-
-def _is_empty(value: object) -> bool:
-    return not value
+    value: float | None = None
 
 
 class Verdict(Model):
@@ -214,11 +212,11 @@ class Verdict(Model):
     value: Number | Text | None = None
     reply: Text | None = None
     error: Text | None = None
-    tokens: tuple[Whole, Whole] | None = Field(default=None, exclude_if=_is_empty)
-    cached: Flag = Field(default=False, exclude_if=_is_empty)
-    evidence: tuple[Text, ...] = Field(default=(), exclude_if=_is_empty)
-    images: tuple[Whole, ...] = Field(default=(), exclude_if=_is_empty)
-    asked: tuple[Text, Text] | None = Field(default=None, exclude_if=_is_empty)
+    tokens: tuple[Whole, Whole] | None = Field(default=None, exclude_if=lambda it: not it)
+    cached: Flag = Field(default=False, exclude_if=lambda it: not it)
+    evidence: tuple[Text, ...] = Field(default=(), exclude_if=lambda it: not it)
+    images: tuple[Whole, ...] = Field(default=(), exclude_if=lambda it: not it)
+    asked: tuple[Text, Text] | None = Field(default=None, exclude_if=lambda it: not it)
 
     @property
     def score(self) -> float | None:

@@ -3,19 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-import threading
-from collections.abc import Callable, Coroutine, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Sequence
 from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Settings, load_settings
-from lmms_rpts.judging.backends.openai import OpenAIJudge
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
-from tests.support.judge_server import Answer, Body, ServerReply
-from tests.support.waiting import LONGEST
 
 T = TypeVar("T")
 PROMPTS = Prompts()
@@ -65,14 +61,6 @@ def now() -> float:
 def settings_of(**values: Any) -> Settings:
     """Settings without a cache, but for ``values``."""
     return load_settings().model_copy(update={"cache": None, **values})
-
-
-def openai_judge(
-    url: str, key: str = "sk-x", timeout: float = LONGEST, headers: Mapping[str, str] | None = None
-) -> OpenAIJudge:
-    """A judge on a server, with the model ``m``; its time limit may be shorter than a user's."""
-    given = {"openai_url": url, "openai_key": key, "timeout": timeout}
-    return OpenAIJudge("m", settings_of(**given, openai_headers=headers or {}))
 
 
 def _field(kind: str) -> str:
@@ -145,51 +133,9 @@ class ScriptedJudge:
         return [text_in(request) for request in self.asked]
 
 
-class Gathering(ScriptedJudge):
-    """A judge that answers only once ``count`` calls have been in progress at one time.
-
-    Args:
-        answer: as for ``ScriptedJudge``.
-        count: number of calls.
-        alone: number of the first calls, which are answered at once.
-    """
-
-    def __init__(self, answer: Callable[[str, int], Said], count: int, alone: int = 0) -> None:
-        super().__init__(answer)
-        self.count, self.alone = count, alone
-        self.gathered = asyncio.Event()
-
-    async def wait(self, call: int) -> None:
-        if self.active == self.count:
-            self.gathered.set()
-        if call >= self.alone:
-            await asyncio.wait_for(self.gathered.wait(), LONGEST)
-
-
 def in_order(*said: Said) -> Callable[[str, int], Said]:
     """Returns the replies one after another, and repeats the last one."""
     return lambda text, call: said[min(call, len(said) - 1)]
-
-
-def in_turn(*replies: str | ServerReply) -> Answer:
-    """For a server: returns ``replies`` one after another, and repeats the last one."""
-    waiting, lock = list(replies), threading.Lock()
-
-    def answer(body: Body) -> str | ServerReply:
-        with lock:
-            return waiting.pop(0) if len(waiting) > 1 else waiting[0]
-
-    return answer
-
-
-class AfterAllTasks(threading.Thread):
-    """A thread, started by a task, that begins once all tasks that are ready have run.
-
-    In a local judge it finds all requests that were made together, however slow the machine.
-    """
-
-    def start(self) -> None:
-        asyncio.get_running_loop().call_soon(super().start)
 
 
 def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:

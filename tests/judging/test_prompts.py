@@ -70,49 +70,6 @@ def test_every_prompt_and_its_reminder_render(name: str, language: str) -> None:
         assert not re.search("Score:|分数：x|line|一行|Reply with", reminder)
 
 
-WORDS = {
-    "grade": {"en": ("correct", "incorrect"), "zh": ("正确", "错误")},
-    "consistency": {"en": ("consistent", "inconsistent"), "zh": ("一致", "不一致")},
-    "pretended_tools": {"en": ("pretended", "none"), "zh": ("假装", "没有")},
-    "mistake": {
-        "en": ("perception", "reasoning", "calculation", "reject"),
-        "zh": ("感知", "推理", "计算", "拒答"),
-    },
-}
-
-
-@table("language, score, verdict", ("en", "Score: ", "Verdict: "), ("zh", "分数：", "判定："))
-def test_prompts_say_how_to_write_the_verdict(language: str, score: str, verdict: str) -> None:
-    for name in ("image", "inference"):
-        assert score in shown(name, language, **FIELDS[name])
-    for name, words in WORDS.items():
-        for word in words[language]:
-            assert f"{verdict}{word}\n" in shown(name, language, **FIELDS[name])
-            assert word in PROMPTS.reminder(name, language)
-    system = PROMPTS.render("compare", language, **FIELDS["compare"])[0]["content"]
-    assert system.endswith("\n<Yes>\n<No>")
-    assert all(mark in PROMPTS.reminder("compare", language) for mark in ("<Yes>", "<No>"))
-
-
-@table(
-    "name, changes, en, zh",
-    *(
-        (name, {"n_images": count}, en, zh)
-        for name in ("transform",)
-        for count, en, zh in (
-            (0, "0 (none)", "0（无）"),
-            (1, "1 (Image0)", "1（图片0）"),
-            (3, "3 (Image0 to Image2)", "3（图片0 至 图片2）"),
-        )
-    ),
-    ("inference", {"premises": []}, "(none)", "（无）"),
-    ("transform", {"clues": []}, "(none)", "（无）"),
-)
-def test_counts_and_empty_lists(name: str, changes: dict[str, Any], en: str, zh: str) -> None:
-    for language, said in (("en", en), ("zh", zh)):
-        assert said in shown(name, language, **{**FIELDS[name], **changes})
-
-
 @table("hostile", *HOSTILE)
 @table("name, field, language", *TEXTS)
 def test_hostile_text_stays_fenced(name: str, field: str, language: str, hostile: str) -> None:
@@ -126,17 +83,6 @@ def test_hostile_text_stays_fenced(name: str, field: str, language: str, hostile
     assert marks(before[1]["content"]) == marks(after[1]["content"])
     assert fence(hostile) in after[1]["content"]
     assert "49" not in after[1]["content"]
-
-
-@table("name, language", *EVERY)
-def test_a_request_is_made_by_its_prompt(name: str, language: str) -> None:
-    def parse(reply: str) -> float | None:
-        return 0.5
-
-    request = PROMPTS.request(name, language, parse=parse, **FIELDS[name])
-    assert (request.kind, request.parse) == (name, parse)
-    assert request.messages == PROMPTS.render(name, language, **FIELDS[name])
-    assert request.prompt_version == PROMPTS.version(name)
 
 
 # ---- custom prompt folders

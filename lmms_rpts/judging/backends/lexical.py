@@ -79,7 +79,7 @@ class LexicalJudge:
                 fits *= 1.0 if numbers <= {*_NUMBER.findall(known)} else _MISMATCH
                 fits *= 1.0 if negated == _negates(fact) else _MISMATCH
                 score = max(score, fits)
-            return Reply(f"Score: {score:.1f}")
+            return Reply(f"Score: {score:.1f}", value=round(score, 1))
         situation = fields["context"]
         premises = [*fields["premises"]] or [situation]
         known_words = frozenset[str]().union(*map(_content, premises))
@@ -88,7 +88,7 @@ class LexicalJudge:
             score *= 1.0 if any(map(_negates, [situation, *premises])) else _INVENTED
         elif any(map(_negates, premises)):
             score *= _LOST
-        return Reply(f"Score: {score:.1f}")
+        return Reply(f"Score: {score:.1f}", value=round(score, 1))
 
 
 def similarity(first: str, second: str) -> float:
