@@ -91,7 +91,6 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     again = replay(tmp_path / "again", gold, env)
     assert first.server.calls == before, "an answer was requested twice"
     usage, calls = usage_of(first.run), first.calls
-    assert "LMMS_RPTS_PRICE" in first.run.output
     assert "cost=" in first.run.output
     paid = usage["judges"]
     assert paid["calls"] == calls
@@ -99,8 +98,6 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     free = usage_of(again)["judges"]
     assert (free["calls"], free["cost"]) == (0, 0)
     assert 0 < free["found"] <= calls
-    assert f"Judges in total: {calls:,} calls" in first.run.output
-    assert f"{free['found']:,} cached replies" in again.output
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         assert again.records(task) == first.run.records(task)
     assert_hidden(first.cache.parent, first.run)

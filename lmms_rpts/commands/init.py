@@ -15,6 +15,7 @@ from lmms_rpts.base.escaping import did_you_mean, listed, visible
 from lmms_rpts.commands.common import fail, fail_to_write
 
 if TYPE_CHECKING:
+    from lmms_rpts.reasoning.clues import Language
     from lmms_rpts.tasks.own.convert import Table
     from lmms_rpts.tasks.own.starting import Start
 
@@ -78,18 +79,18 @@ def init(
     from lmms_rpts.tasks.own.convert import read_table
     from lmms_rpts.tasks.own.starting import check_name, example, write_start
 
-    _check_choices(answer, language)
+    chosen = _check_choices(answer, language)
     check_name(name)
     folder = output or Path(name)
     if source is None:
         for option, value in {"--map": pairs, "--images": images}.items():
             if value:
                 fail(f"{option} needs your instances: use --from FILE")
-        start = example(name, answer or "choice", language)
+        start = example(name, answer or "choice", chosen)
     else:
         reason = "detected; --answer changes it" if answer is None else "set with --answer"
         table = read_table(source)
-        start = start_from(name, table, pairs or [], reason, answer, images, language)
+        start = start_from(name, table, pairs or [], reason, answer, images, chosen)
     commands = next_commands(start, folder)
     try:
         write_start(start, folder, commands)
@@ -113,7 +114,7 @@ def init(
         )
 
 
-def _check_choices(answer: str | None, language: str) -> None:
+def _check_choices(answer: str | None, language: str) -> Language:
     from lmms_rpts.base.settings import parse_choice
     from lmms_rpts.reasoning.clues import LANGUAGES
     from lmms_rpts.tasks.own.data import FORMS
@@ -125,7 +126,7 @@ def _check_choices(answer: str | None, language: str) -> None:
             f'"grade: {answer.strip()}" at rpts_transform in its YAML file (docs/your-own-data.md)'
         )
     parse_choice("--answer", answer, FORMS)
-    parse_choice("--language", language, LANGUAGES)
+    return parse_choice("--language", language, LANGUAGES) or "en"
 
 
 def start_from(
@@ -135,7 +136,7 @@ def start_from(
     reason: str,
     answer: str | None = None,
     images: Path | None = None,
-    language: str = "en",
+    language: Language = "en",
 ) -> Start:
     """The user's instances with the task's fields, checked with their images.
 

@@ -22,7 +22,7 @@ def repair_chain(
     restates: Restates,
     n_images: int | None = None,
 ) -> ReasoningChain:
-    """Repair a chain as in the published code, in one pass over the steps.
+    """Repair a chain as in the published code; n_images=None: as many as the chain names.
 
     - A premise without a number becomes all clues of its kind (conclusions: all earlier ones).
     - A step from one image alone is merged into an earlier one (conclusions joined with ``;``).
@@ -30,15 +30,14 @@ def repair_chain(
     - A step from one textual clue alone that restates it is dropped; references go to the clue.
     - A step without premises is dropped, together with references to it.
 
-    Forward references and references to steps that never existed remain invalid. ``n_images`` is
-    the number of images of the instance; None: as many as the chain names.
+    Forward references and references to steps that never existed remain invalid.
     """
     if n_images is None:
         cited = [clue for step in chain.steps for clue in step.premises if clue.kind == "image"]
         n_images = 1 + max((clue.index for clue in cited if clue.index is not None), default=0)
     kept: list[tuple[list[Clue], list[str]]] = []  # premises and conclusions of the new steps
     became: list[Clue | None] = []  # for each old step, what a reference to it becomes
-    of_image: dict[int, Clue] = {}  # the step from this image alone
+    of_image: dict[Clue, Clue] = {}  # the step from this image alone
     problems: list[str] = []
     for step in chain.steps:
         premises: list[Clue] = []
@@ -57,25 +56,20 @@ def repair_chain(
                 problems.append(f"step {len(became)}: dropped, it cites no premise")
                 became.append(None)
                 continue
-            case [Clue("image", int(index))] if index in of_image:
-                first = of_image[index]
+            case [Clue("image", int()) as image] if image in of_image:
+                first = of_image[image]
                 kept[first.index or 0][1].append(step.conclusion)
                 became.append(first)
                 continue
-            case [Clue("image", int(index))]:
-                of_image[index] = here
+            case [Clue("image", int()) as image]:
+                of_image[image] = here
             case [Clue("text", int(index)) as clue] if index < len(textual_clues) and restates(
                 step.conclusion, textual_clues[index]
             ):
                 became.append(clue)
                 continue
             case [_, _, *_]:
-                premises = [
-                    of_image.get(clue.index or 0, clue)
-                    if clue.kind == "image" and clue.index is not None
-                    else clue
-                    for clue in premises
-                ]
+                premises = [of_image.get(clue, clue) for clue in premises]
         kept.append((premises, [step.conclusion]))
         became.append(here)
     steps = tuple(Step(tuple(cites), ";".join(said)) for cites, said in kept)
@@ -140,9 +134,8 @@ def plan_steps(
 
     Args:
         chain: a repaired chain.
-        question: the instance, with ``context``, ``textual_clue``, ``visual_clue`` and the gold
-            ``reasoning``, as in the publishers' files; ``images_known`` is false if its images are
-            not at hand, as in a log without its pictures.
+        question: ``context``, ``textual_clue``, ``visual_clue`` and the gold ``reasoning``, as in
+            the publishers' files; ``images_known`` is false if its images are not at hand.
         evidence: what claims about images are judged against; ``facts``: as published.
     """
     facts = {} if evidence == "image" else gold_facts(question["reasoning"])

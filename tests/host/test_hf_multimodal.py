@@ -11,7 +11,6 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-import numpy as np
 import pytest
 import torch
 from lmms_eval.models.simple.llava_hf import LlavaHf
@@ -131,13 +130,6 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
         assert [loss.tokens for loss, _ in found] == [loss.tokens for loss, _ in alone]
 
 
-def test_images_matter(model: HfMultimodal) -> None:
-    red, both, none, blue = (
-        likelihoods(model, [request("Which?", " cat", doc_id)])[0][0] for doc_id in range(4)
-    )
-    assert len({round(each.total, 5) for each in (red, both, none, blue)}) == 4
-
-
 def test_greedy_options_are_known(model: HfMultimodal) -> None:
     (said,) = model.generate_until([request("Go on", {"max_new_tokens": 8}, 0)])
     while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
@@ -148,22 +140,6 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
     )
     assert (is_right, is_wrong) == (True, False)
     assert right < wrong
-
-
-def test_the_sum_and_the_mean_choose_differently(model: HfMultimodal) -> None:
-    """A model that prefers the letter a: four likely tokens against a single less likely one."""
-    bias = torch.zeros(len(model.tokenizer))
-    for letter, value in {"a": 8.0, "b": 7.0}.items():
-        bias[model.tokenizer.convert_tokens_to_ids(letter)] = value
-    hook = model._model.model.lm_head.register_forward_hook(lambda *call: bias.expand_as(call[-1]))
-    found = likelihoods(model, [request("?", each) for each in ("aaaa", "b")])
-    hook.remove()
-    losses = [loss for loss, _ in found]
-    rest = math.log(math.exp(8) + math.exp(7) + len(model.tokenizer) - 2)
-    assert losses == pytest.approx([rest - 8, rest - 7], abs=1e-5)
-    assert [loss.total for loss in losses] == pytest.approx([4 * (8 - rest), 7 - rest], abs=1e-4)
-    assert np.argmin(losses) == 0
-    assert np.argmax([loss.total for loss in losses]) == 1
 
 
 @table(
@@ -266,15 +242,6 @@ def test_turns_are_real_turns_and_the_last_begins_the_answer(
     assert loss.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
 
 
-def test_a_task_whose_messages_cannot_begin_the_answer_is_asked_by_its_text(
-    model: HfMultimodal,
-) -> None:
-    asked = Task(lambda doc: []).request(" x", 0)
-    ((loss, _),) = likelihoods(model, [asked])
-    ((same, _),) = likelihoods(model, [request(asked.args[0], " x", 0)])
-    assert loss == same
-
-
 def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
     def build(doc: Any, prefill: bool = False, round_idx: int = 0, **state: Any) -> Any:
         messages = messages_of(doc, prefill)
@@ -286,11 +253,6 @@ def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
     text, _, visual, *where = task.request(settings, 0).args
     asked = SimpleNamespace(args=(text, settings, visual, None, *where))
     assert model.generate_until_multi_round([asked]) == [first * 2]
-
-
-def test_a_template_that_is_not_there_is_told(checkpoint: str) -> None:
-    with pytest.raises(FileNotFoundError, match="/no/such/file"):
-        HfMultimodal(checkpoint, chat_template="/no/such/file", **ON_CPU)
 
 
 def test_images_are_read(tmp_path: Path) -> None:
@@ -376,13 +338,6 @@ def test_conversations_in_rounds(model: HfMultimodal) -> None:
     assert model.generate_until_multi_round([]) == []
 
 
-def test_stop_strings_end_the_text(model: HfMultimodal) -> None:
-    whole = model.generate_until([request("Say", {"max_new_tokens": 12})])[0]
-    stop = whole[4]
-    cut_off = model.generate_until([request("Say", {"max_new_tokens": 12, "until": [stop, "~~"]})])
-    assert cut_off == [whole.partition(stop)[0]]
-
-
 @table(
     "settings, expected",
     ({}, {"do_sample": False, "max_new_tokens": 1024, "temperature": None, "top_k": None}),
@@ -422,8 +377,3 @@ def test_text_is_cut_at_stop_strings(until: Any, text: str) -> None:
 def test_wrong_arguments_are_told(checkpoint: str, wrong: dict[str, Any], said: str) -> None:
     with pytest.raises(ValueError, match=said):
         HfMultimodal(checkpoint, **{**ON_CPU, **wrong})
-
-
-def test_until_must_be_text() -> None:
-    with pytest.raises(ValueError, match="until=3"):
-        cut("a", 3)

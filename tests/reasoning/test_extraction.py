@@ -263,7 +263,7 @@ ANSWERS = (
     "Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree",
     # boxes, tags, chat tokens; the published prompt's own phrase
     "Final answer: \\boxed{agree}", "Final answer: $\\boxed{\\text{disagree}}$", "agree<|im_end|>",
-    "<answer>agree</answer>", "Final answer: agree<|end|>", "最终答案：\\boxed{同意}", "支持给定声明",
+    "<answer>agree</answer>", "Final answer: agree<|end|>", "支持给定声明",
 )  # fmt: skip
 REASONS = (
     *("", "Image 0 -> Conclusion 0: A", "Conclusion 0: from Image 0, there are two cups."),
@@ -276,11 +276,3 @@ REASONS = (
 @table("line, answers", *((line, line in ANSWERS) for line in ANSWERS + REASONS))
 def test_answer_lines(line: str, answers: bool) -> None:
     assert is_answer_line(line) is answers
-
-
-@table("step", "Conclusion 0: from Image 0, a.", "1. Image 0 shows a.", "Image 0 shows a.")
-@table("answer", *(each for each in ANSWERS if each != "Final answer:"))
-def test_final_answers_are_no_steps(step: str, answer: str) -> None:
-    (only,) = extract_chain(f"{step}\n{answer}").chain.steps
-    assert only.premises == clues("i0")
-    assert only.conclusion.endswith("a.")
