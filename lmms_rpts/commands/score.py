@@ -216,8 +216,9 @@ def _show(scored: Scored, alone: bool) -> None:
 
 def _what_is_kept(settings: Settings) -> str:
     """What is kept of an interrupted run, and how to continue it."""
-    from lmms_rpts.judging import NO_JUDGE, backend_of
     from lmms_rpts.judging.cache import FILE
+    from lmms_rpts.judging.registry import backend_of
+    from lmms_rpts.judging.types import NO_JUDGE
 
     again = f"run the same command again:\n  {same_command()}"
     paid = backend_of(settings.judge or NO_JUDGE).kept
@@ -251,8 +252,9 @@ def _request_file(
     settings: Settings, requests: Path | None, replies: Sequence[Path] | None
 ) -> Iterator[Path]:
     """A file for requests without a reply, after the replies were taken."""
-    from lmms_rpts.judging import BACKENDS, NO_JUDGE, backend_of
+    from lmms_rpts.judging.registry import BACKENDS, backend_of
     from lmms_rpts.judging.request_files import START
+    from lmms_rpts.judging.types import NO_JUDGE
 
     name = (settings.judge or NO_JUDGE).strip()
     if backend_of(name) is not BACKENDS["openai"] or settings.cache is None:

@@ -18,7 +18,8 @@ from lmms_rpts.filters.base import RptsFilter, without_media
 from lmms_rpts.filters.rpts import ScoreFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import filters_of
-from lmms_rpts.judging import NO_JUDGE, JudgeConfigurationError, find_judge
+from lmms_rpts.judging.registry import find_judge
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings

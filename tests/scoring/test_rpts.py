@@ -15,8 +15,9 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging import JudgeConfigurationError, prompts
+from lmms_rpts.judging import prompts
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.scoring.record import RptsRecord
 from tests.support import oracle
 from tests.support.environment import configure

@@ -13,7 +13,7 @@ import pytest
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import unread
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
