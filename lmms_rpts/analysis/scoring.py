@@ -156,10 +156,10 @@ def plan_run(
         raise ResponsesError("--correct is only for tasks of other packages: ours grade answers")
     plans: list[TaskPlan] = []
     used = set[int]()
-    documents = {}
+    documents: dict[str, list[dict[str, Any]]] = {}
     for name in sorted(named & {*ours}):
         documents |= read_documents(name)
-    for member, docs in documents.items():
+    for member, docs in sorted(documents.items()):
         plans += _plan_own(saved, run, member, docs, settings, selection, used)
     for name in sorted(named - {*ours, ""}):
         plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
