@@ -202,7 +202,7 @@ class OtherTask:
 
 def open_task(name: str, include_path: Path | None, settings: Settings) -> OtherTask:
     """A task of lmms-eval, to score responses to it; raises DataError if that is not possible."""
-    reset_session()
+    reset_session(settings)
     return OtherTask(load_task(name, include_path, with_filters=True), settings)
 
 
