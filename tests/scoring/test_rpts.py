@@ -388,7 +388,7 @@ RESPONSES = (STEPS, "I agree.", "", None, f"<think>{STEPS}", STEPS.replace("Text
 @table("response", *RESPONSES)
 def test_outside_of_lmms_eval_the_record_is_the_same(response: str | None) -> None:
     settings = load_settings()
-    scorer = RptsScorer(Options.of(settings), "lexical")
+    scorer = RptsScorer("lexical", options=Options.of(settings))
 
     async def scored() -> RptsRecord:
         async with open_client("lexical", settings) as judge:
