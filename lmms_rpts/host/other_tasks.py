@@ -68,7 +68,7 @@ class OtherTask:
         options = Options.of(settings, answer="none")
         chosen = choose_judge(settings, None, options)
         self.scorer = RptsScorer(options, chosen.name)
-        visuals = self._visuals(0) or []
+        visuals = self._read(0, visuals_of) or []
         fault = next(filter(None, map(image_fault, visuals)), None)
         if visuals and options.evidence is None and not chosen.sees and chosen.name != NONE:
             fault = blindness(chosen.name)
@@ -84,11 +84,11 @@ class OtherTask:
                 return found
             question = found.model_copy(update=place)
         else:
-            row, images = self._task.task_docs[doc_id], self._visuals(doc_id)
+            row, images = self._task.task_docs[doc_id], self._read(doc_id, visuals_of)
             text = as_text(self._task.doc_to_text(row)).strip()
-            text = text or _tried(lambda: _text_of(messages_of(self._task, row))) or ""
+            text = text or self._read(doc_id, _text_of) or ""
             names = [image_name(self.name, doc_id, at) for at in range(len(images or ()))]
-            answer = _joined(self._target(doc_id))
+            answer = _joined(self._read(doc_id, _target_of))
             doc: dict[str, Any] = {"id": None, "answer": answer, "language": _language_of(text)}
             doc |= dict.fromkeys(("statement", "context"), text)
             doc |= {"textual_clue": [], "visual_clue": names, "reasoning": []}
@@ -100,7 +100,7 @@ class OtherTask:
 
     def check_target(self, doc_id: int, logged: str) -> None:
         """Raise a DataError if the responses were to a document with another gold answer."""
-        target = self._target(doc_id)
+        target = self._read(doc_id, _target_of)
         gold = _joined(target)
         if not self.is_ours and _joined(logged) not in (gold, as_text(target)):
             raise DataError(
@@ -120,24 +120,18 @@ class OtherTask:
         names = list(dict.fromkeys([*own, *(name for each in logged for name in each)]))
         if correct == NONE or self.is_ours:
             return
-        if correct is not None:
-            self._criterion = self._named(logged, correct, names)
+        if correct is None:
+            better = self._task.higher_is_better()
+            rising = [name for name in names if better.get(name, True)]
+            for name, field in ((name, field) for name in rising for field in _FIELDS):
+                values = self._values(logged, name, field)
+                if values and all(value is not None and value <= 1.0 for value in values):
+                    self._criterion = (name, field, 0.5)
+                    logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
+                    return
+            said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
+            logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
             return
-        better = self._task.higher_is_better()
-        rising = [name for name in names if better.get(name, True)]
-        for name, field in ((name, field) for name in rising for field in _FIELDS):
-            values = self._values(logged, name, field)
-            if values and all(value is not None and value <= 1.0 for value in values):
-                self._criterion = (name, field, 0.5)
-                logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
-                return
-        said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
-        logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
-
-    def _named(
-        self, logged: Sequence[Mapping[str, Any]], correct: str, names: Sequence[str]
-    ) -> tuple[str, str, float]:
-        """The metric, field and minimum of ``--correct``."""
         path, _, least = correct.replace(" ", "").partition(">=")
         name, _, field = (path, "", "") if path in names else path.rpartition(".")
         minimum = _number(least) if least else 0.5
@@ -146,15 +140,15 @@ class OtherTask:
                 f"--correct: {correct!r} is not a metric of the task. Use one of "
                 f"{', '.join(names)}, or none. To set a minimum, write METRIC>=0.5"
             )
-        values = [each for each in self._values(logged, name, field) if each is not None]
-        if not values:
+        known = [each for each in self._values(logged, name, field) if each is not None]
+        if not known:
             logger.warning("{}: no response has a number as {}", self.name, visible(correct))
-        if minimum <= 1.0 < max(values, default=0.0):
+        if minimum <= 1.0 < max(known, default=0.0):
             raise SettingError(
-                f"--correct: {path} has values up to {max(values):g}. Write the minimum of a right "
-                f"answer on this scale, such as {path}>={max(values) / 2:g}"
+                f"--correct: {path} has values up to {max(known):g}. Write the minimum of a right "
+                f"answer on this scale, such as {path}>={max(known) / 2:g}"
             )
-        return name, field, minimum
+        self._criterion = (name, field, minimum)
 
     def _is_right(self, metrics: Mapping[str, Any]) -> bool | None:
         name, field, least = self._criterion or ("", "", 0.0)
@@ -177,12 +171,9 @@ class OtherTask:
 
         return [number(each[name]) for each in logged if each.get(name) is not None]
 
-    def _visuals(self, doc_id: int) -> Any:
-        """The media of a document; None if they are not at hand."""
-        return _tried(lambda: visuals_of(self._task, self._task.task_docs[doc_id]))
-
-    def _target(self, doc_id: int) -> Any:
-        return _tried(lambda: self._task.doc_to_target(self._task.task_docs[doc_id]))
+    def _read(self, doc_id: int, read: Callable[[Any, Any], Any]) -> Any:
+        """What the task says of a document; None if it fails, as where media are not at hand."""
+        return _tried(lambda: read(self._task, self._task.task_docs[doc_id]))
 
 
 def open_task(name: str, include_path: Path | None, settings: Settings) -> OtherTask:
@@ -221,9 +212,13 @@ def _number(value: Any) -> float | None:
     return None
 
 
-def _text_of(messages: Any) -> str:
+def _target_of(task: Any, row: Any) -> Any:
+    return task.doc_to_target(row)
+
+
+def _text_of(task: Any, row: Any) -> str:
     """The texts of a chat, for tasks that have no other prompt."""
-    parts = [part for each in messages for part in each["content"]]
+    parts = [part for each in messages_of(task, row) for part in each["content"]]
     return "\n".join(str(part["text"]) for part in parts if "text" in part).strip()
 
 
