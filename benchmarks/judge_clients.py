@@ -149,6 +149,7 @@ WARM = [[{"role": "user", "content": f"Warm up {number}: is it so?"}] for number
 def first_questions(limit: int | None) -> list[Request]:
     """The first question about each gold step, each once."""
     prompts, found = Prompts(), {}
+    fields: dict[str, Any]
     for query in plan(limit):
         if isinstance(query, FixedScore):
             continue

@@ -1,6 +1,6 @@
 """Speed of the judge engine, relative to the bound set by the server's latency.
 
-Scores the gold reasonings of RPTS-Eval against a local server that takes 50 ms for each answer.
+Scores the gold reasonings of RPTS-Eval against a local server that takes 200 ms for each answer.
 For several concurrencies, it prints the wall-clock time as a ratio to the bound: the larger of
 calls x latency / concurrency and the longest chain of dependent calls of one instance. It also
 prints the speedup over sequential calls with the same client, and the time and number of calls of
@@ -26,7 +26,7 @@ from multiprocessing.connection import Connection
 from multiprocessing.sharedctypes import Synchronized
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, Literal
 
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import open_client, run_async
@@ -35,7 +35,7 @@ from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
 from lmms_rpts.scoring.steps import judge_step
 from tests.support.reference import find_reference
 
-LANGUAGE = "en"
+LANGUAGE: Literal["en"] = "en"
 
 
 @contextmanager
@@ -145,7 +145,7 @@ def plan(limit: int | None = None) -> list[Any]:
 def main() -> None:
     """Print the table."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--latency", type=float, default=0.05)
+    options.add_argument("--latency", type=float, default=0.2)
     options.add_argument("--concurrency", type=int, nargs="+", default=[1, 8, 32, 64])
     options.add_argument("--limit", type=int, help="number of chains")
     parsed = options.parse_args()

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from lmms_rpts.base.settings import CONFIG, Settings
 from lmms_rpts.commands.doctor.judge import VALID
-from lmms_rpts.judging import BACKENDS
+from lmms_rpts.judging.registry import BACKENDS
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.rpts_eval.data import CHECKS
 from lmms_rpts.tasks.rpts_eval.runs import read_run

@@ -12,7 +12,7 @@ from loguru import logger
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.settings import SettingError, load_settings
-from lmms_rpts.judging import NO_JUDGE
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.validity import (
     Judging,

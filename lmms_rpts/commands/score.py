@@ -167,18 +167,7 @@ def score(
         raise typer.Exit(_INTERRUPTED) from None
     except OSError as error:
         fail_to_write(output, error)
-    if page:
-        from lmms_rpts.commands.report import report
-
-        written = [str(each.written.results) for each in done if each.written]
-        report(written, page, include_path=include_path)
-    else:
-        include = ["--include_path", str(include_path)] if include_path else []
-        if len(runs) > 1:
-            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
-        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
-    if not any(each.outcomes["scored"] for each in done):
-        fail("Nothing was judged: see the reasons above")
+    _end(done, output, page, include_path)
 
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:
@@ -214,10 +203,27 @@ def _show(scored: Scored, alone: bool) -> None:
             typer.echo(f"Samples: {file}")
 
 
+def _end(done: list[Scored], output: Path, page: Path | None, include_path: Path | None) -> None:
+    """Write the page or say how to; an error if nothing was judged."""
+    if page:
+        from lmms_rpts.commands.report import report
+
+        written = [str(each.written.results) for each in done if each.written]
+        report(written, page, include_path=include_path)
+    else:
+        include = ["--include_path", str(include_path)] if include_path else []
+        if len(done) > 1:
+            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
+    if not any(each.outcomes["scored"] for each in done):
+        fail("Nothing was judged: see the reasons above")
+
+
 def _what_is_kept(settings: Settings) -> str:
     """What is kept of an interrupted run, and how to continue it."""
-    from lmms_rpts.judging import NO_JUDGE, backend_of
     from lmms_rpts.judging.cache import FILE
+    from lmms_rpts.judging.registry import backend_of
+    from lmms_rpts.judging.types import NO_JUDGE
 
     again = f"run the same command again:\n  {same_command()}"
     paid = backend_of(settings.judge or NO_JUDGE).kept
@@ -251,8 +257,9 @@ def _request_file(
     settings: Settings, requests: Path | None, replies: Sequence[Path] | None
 ) -> Iterator[Path]:
     """A file for requests without a reply, after the replies were taken."""
-    from lmms_rpts.judging import BACKENDS, NO_JUDGE, backend_of
+    from lmms_rpts.judging.registry import BACKENDS, backend_of
     from lmms_rpts.judging.request_files import START
+    from lmms_rpts.judging.types import NO_JUDGE
 
     name = (settings.judge or NO_JUDGE).strip()
     if backend_of(name) is not BACKENDS["openai"] or settings.cache is None:

@@ -27,7 +27,6 @@ from tqdm import tqdm
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.budget import Budget, BudgetError
-from lmms_rpts.judging.cache import open_cache
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
 from lmms_rpts.judging.parsers import read_reply
@@ -102,6 +101,8 @@ class Client:
         self._scores: Counter[float] = Counter()  # of different steps
         if not self._kept:
             return
+        from lmms_rpts.judging.cache import open_cache
+
         self._identity = {"judge": name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
         self._time_limit: float = getattr(judge, "time_limit", math.inf)

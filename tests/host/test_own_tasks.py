@@ -12,7 +12,7 @@ import lmms_eval.tasks
 import pytest
 from lmms_eval.evaluator import simple_evaluate
 
-from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from tests.support.instances import make_doc, write_folder

@@ -25,14 +25,15 @@ class SkippingLoop(asyncio.SelectorEventLoop):
     def __init__(self) -> None:
         self.now = 0.0
         super().__init__()
-        select = self._selector.select
+        selector: Any = vars(self)["_selector"]
+        select = selector.select
 
         def skip(timeout: float | None = None) -> Any:
             assert timeout is not None, "all tasks wait for an event that never happens"
             self.now += timeout and max(timeout, 1e-6)
             return select(0)
 
-        self._selector.select = skip  # type: ignore[method-assign]
+        selector.select = skip
 
     def time(self) -> float:
         return self.now

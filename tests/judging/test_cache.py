@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -259,6 +260,10 @@ def begun(server: JudgeServer, folder: Path) -> subprocess.Popen[str]:
     )
 
 
+def reached(server: JudgeServer, calls: int) -> bool:
+    return server.calls >= calls
+
+
 @pytest.mark.slow
 def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
     kills, concurrency, luck, total = 10, 8, random.Random(20261121), 300
@@ -269,7 +274,7 @@ def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
             # Later calls are held back: the run cannot end before the kill.
             server.answer = answer = Paused(by_prompt(), after + 20 - server.calls)
             process = begun(server, folder)
-            wait_until(lambda after=after: server.calls >= after, process.poll)
+            wait_until(partial(reached, server, after), process.poll)
             time.sleep(luck.uniform(0, 0.04))
             process.kill()
             process.communicate()

@@ -17,10 +17,10 @@ import transformers as typed_transformers
 from PIL import Image
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging import find_judge
 from lmms_rpts.judging.backends import hf
 from lmms_rpts.judging.backends.hf import HFJudge, check_hf
 from lmms_rpts.judging.images import JudgeImage
+from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, Request, Usage
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava

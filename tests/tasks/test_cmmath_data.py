@@ -14,7 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loguru import logger
 
-from lmms_rpts.judging import JudgeConfigurationError
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.cmmath import data as dataset
 from lmms_rpts.tasks.cmmath.data import DATA, Problem, form_of

@@ -12,8 +12,8 @@ from unittest.mock import ANY
 import pytest
 
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging import JudgeConfigurationError
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
