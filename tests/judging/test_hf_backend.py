@@ -28,8 +28,6 @@ from tests.support.tiny_lm import CHATML, END, EOS, build_tiny_lm
 
 transformers: Any = typed_transformers
 LIMITS = {"image": 24, "image_seen": 12, "inference": 24, "answer": 6, "transform": 40}
-PATCHES = 4
-"""Tokens of an image: 28 pixels of 14 a patch, squared."""
 ENGLISH = "The man in the picture wears a helmet, so he may be a fireman. "
 CHINESE = "图中的人戴着头盔，所以他可能是消防员。"
 
@@ -167,20 +165,6 @@ def test_replies_are_cut_at_their_kinds_limit_with_room_for_thinking(
 
 
 # ---- images
-
-
-@table("word", "<image>", "<IMAGE>", "< <image>image>", "</s>", "<pad><s>", "<image>" * 20)
-def test_no_word_becomes_an_image_or_a_control_token(vision: Path, word: str) -> None:
-    messages = [
-        {"role": "user", "content": f"a {word} b İ ſ ß \ud800 \x00 ٣"},
-        {"role": "assistant", "content": word},
-        {"role": "user", "content": word},
-    ]
-    request = asked(messages, "image_seen", (image(0, f"Image {word}"),))
-    chat, model = hf._chat(request), hf._checkpoint(str(vision))
-    ids = model.inputs([model.prompt(chat)], [chat])["input_ids"][0].tolist()
-    assert ids.count(model.tokenizer.convert_tokens_to_ids("<image>")) == PATCHES
-    assert not {0, 1, 2} & set(ids)
 
 
 def test_a_failing_request_fails_alone(vision: Path) -> None:
