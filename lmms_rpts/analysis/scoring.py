@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts import __version__
+from lmms_rpts.analysis.correctness import choose_criterion
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
@@ -234,12 +235,15 @@ def _plan_other(
             if selected and selection.offset <= at < last:
                 found[at] = each
     if found:
-        other.choose([each.metrics for each in found.values() if each], correct)
         for at, saved_at in sorted(found.items()):
             if saved_at is not None and saved_at.target is not None:
                 other.check_target(at, saved_at.target)
         by_number = dict(sorted(found.items()))
-        is_right = None if other.is_ours else other.is_right
+        is_right = None
+        if not other.is_ours:  # its own filters grade answers
+            logged = [each.metrics for each in found.values() if each]
+            aggregations, better = other.aggregations, other.better
+            is_right = choose_criterion(other.name, logged, aggregations, better, correct).is_right
         yield TaskPlan(other.name, other.scorer, other.question, by_number, other.total, is_right)
 
 

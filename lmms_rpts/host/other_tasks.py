@@ -1,29 +1,26 @@
-"""Tasks of lmms-eval that are not ours: their questions, and when an answer counts as right.
+"""Tasks of lmms-eval that are not ours, and their questions.
 
 A task is asked by its public methods alone: ``doc_to_text``, ``doc_to_visual``, ``doc_to_messages``
-and ``doc_to_target``. Whether an answer is right is known from the metrics that its run logged.
+and ``doc_to_target``.
 """
 
 from __future__ import annotations
 
 import contextlib
 import io
-import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from loguru import logger
-
-from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
-from lmms_rpts.base.settings import SettingError, Settings
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.filters.base import RptsFilter, without_media
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import SUFFIX, image_name, load_task
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import as_text
 from lmms_rpts.scoring.options import Options, blindness, choose_judge
@@ -32,11 +29,6 @@ from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import image_fault, messages_of, task_images, visuals_of
-
-NONE = "none"
-"""For ``--correct``: no answer counts as right or wrong."""
-# Fields of a metric's value that say whether an answer is right, the clearest first; "": itself.
-_FIELDS = ("correct", "is_correct", "true_false", "score", "acc", "accuracy", "exact_match", "")
 
 
 class OtherTask:
@@ -47,19 +39,19 @@ class OtherTask:
         docs: the documents without their media; ``total``: their number.
         ids: their ids in the data; empty if responses name them by number only.
         scorer: scores a response.
-        is_right: whether a response is right by the metrics that were logged (None: not known);
-            None for a task with filters of ours, which grades itself.
+        is_ours: whether it has filters of ours, and grades itself.
+        aggregations: the functions that turn values of its metrics into one, by metric.
+        better: for metrics, whether more is better.
     """
 
     def __init__(self, task: Any, settings: Settings) -> None:
         self._task, self._settings = task, settings
-        self._criterion: tuple[str, str, float] | None = None
         self.docs = without_media(task.task_docs)
         self.name, self.total = f"{task.config.task}{SUFFIX}", len(self.docs)
         self.ids: list[str] = []
         ours = [f for each in task._filters for f in each.filters if isinstance(f, RptsFilter)]
         self.is_ours = bool(ours)
-        self.is_right = None if ours else self._is_right
+        self.aggregations, self.better = task._aggregation_list, task.higher_is_better()
         if ours:
             self.name, self.scorer = task.config.task, _scorer_of(ours)
             columns = getattr(self.docs, "column_names", ())
@@ -70,7 +62,7 @@ class OtherTask:
         self.scorer = RptsScorer(chosen.name, options=options)
         visuals = self._read(0, visuals_of) or []
         fault = next(filter(None, map(image_fault, visuals)), None)
-        if visuals and options.evidence is None and not chosen.sees and chosen.name != NONE:
+        if visuals and options.evidence is None and not chosen.sees and chosen.name != NO_JUDGE:
             fault = blindness(chosen.name)
         if fault:
             raise DataError(f"The task {task.config.task!r} cannot be judged: {fault}.")
@@ -108,69 +100,6 @@ class OtherTask:
                 f"{doc_id}, the task has {shown(gold)}: the responses belong to other data"
             )
 
-    def choose(self, logged: Sequence[Mapping[str, Any]], correct: str | None) -> None:
-        """Choose the metric that says whether an answer is right; log a warning if there is none.
-
-        Args:
-            logged: the metrics of responses.
-            correct: ``METRIC``, ``METRIC.FIELD``, ``METRIC.FIELD>=0.8``, ``none``; None: the first
-                for which more is better and whose values are all from 0 to 1.
-        """
-        own = list(self._task._aggregation_list)
-        names = list(dict.fromkeys([*own, *(name for each in logged for name in each)]))
-        if correct == NONE or self.is_ours:
-            return
-        if correct is None:
-            better = self._task.higher_is_better()
-            rising = [name for name in names if better.get(name, True)]
-            for name, field in ((name, field) for name in rising for field in _FIELDS):
-                values = self._values(logged, name, field)
-                if values and all(value is not None and value <= 1.0 for value in values):
-                    self._criterion = (name, field, 0.5)
-                    logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
-                    return
-            said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
-            logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
-            return
-        path, _, least = correct.replace(" ", "").partition(">=")
-        name, _, field = (path, "", "") if path in names else path.rpartition(".")
-        minimum = _number(least) if least else 0.5
-        if name not in names or minimum is None:
-            raise SettingError(
-                f"--correct: {correct!r} is not a metric of the task. Use one of "
-                f"{', '.join(names)}, or none. To set a minimum, write METRIC>=0.5"
-            )
-        known = [each for each in self._values(logged, name, field) if each is not None]
-        if not known:
-            logger.warning("{}: no response has a number as {}", self.name, visible(correct))
-        if minimum <= 1.0 < max(known, default=0.0):
-            raise SettingError(
-                f"--correct: {path} has values up to {max(known):g}. Write the minimum of a right "
-                f"answer on this scale, such as {path}>={max(known) / 2:g}"
-            )
-        self._criterion = (name, field, minimum)
-
-    def _is_right(self, metrics: Mapping[str, Any]) -> bool | None:
-        name, field, least = self._criterion or ("", "", 0.0)
-        value = next(iter(self._values([metrics], name, field)), None)
-        return None if value is None else value >= least
-
-    def _values(
-        self, logged: Sequence[Mapping[str, Any]], name: str, field: str
-    ) -> list[float | None]:
-        """The numbers of a metric, or of a field of it, where it has a value."""
-
-        def number(value: Any) -> float | None:
-            if isinstance(value, Mapping):
-                # The task's own mean of this response, if it needs nothing else.
-                mean = self._task._aggregation_list.get(name)
-                value = value.get(field) if field else _tried(lambda: mean([dict(value)]))
-            elif field:
-                value = None
-            return None if isinstance(value, str) else _number(value)
-
-        return [number(each[name]) for each in logged if each.get(name) is not None]
-
     def _read(self, doc_id: int, read: Callable[[Any, Any], Any]) -> Any:
         """What the task says of a document; None if it fails, as where media are not at hand."""
         return _tried(lambda: read(self._task, self._task.task_docs[doc_id]))
@@ -204,13 +133,6 @@ def _joined(target: object) -> str:
     if isinstance(target, list | tuple):
         target = " | ".join(map(as_text, target))
     return "" if target is None else as_text(target)
-
-
-def _number(value: Any) -> float | None:
-    """A value as a number of at least 0."""
-    with contextlib.suppress(TypeError, ValueError, OverflowError):
-        return number if 0.0 <= (number := float(value)) < math.inf else None
-    return None
 
 
 def _target_of(task: Any, row: Any) -> Any:

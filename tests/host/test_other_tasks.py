@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from lmms_rpts.base.settings import SettingError, load_settings
+from lmms_rpts.base.settings import load_settings
 from lmms_rpts.host.other_tasks import OtherTask, open_task
 from lmms_rpts.host.task_files import load_task, named_images, read_image_name
 from lmms_rpts.tasks.data import DataError
@@ -68,61 +66,12 @@ def test_an_own_task_with_our_filters_grades_itself(tmp_path: Path) -> None:
     write_task(tmp_path, [make_doc(id=3), make_doc(id=5)], filters)
     other = open_task("shop_check", tmp_path, load_settings(judge="lexical"))
     assert (other.name, other.total, other.ids) == ("shop_check", 2, ["3", "5"])
-    assert other.is_right is None
+    assert other.is_ours
     options = other.scorer.options  # type: ignore[attr-defined]
     assert (options.mode, options.form, options.decay) == ("rule", "agree", 0.5)
     question = other.question(1)
     assert (question.key, question.id) == (("shop_check", 1), "5")
     assert question.statement == make_doc()["statement"]
-
-
-def rows(values: Sequence[Any], metric: str = "m") -> list[dict[str, Any]]:
-    return [{metric: value, "length": 3} for value in values]
-
-
-AB = [{"parsed": "A", "gold": "AB"[at % 4 == 3]} for at in range(4)]
-
-
-@table(
-    "values, correct, expected",
-    ([1, 0, 1, True], None, [True, False, True, True]),
-    ([0.5, 0.4, None, 1.0], None, [True, False, None, True]),
-    ([{"score": 1.0}, {"score": 0.2}], None, [True, False]),
-    ([{"hits": 0.9, "id": "x"}, {"hits": 0.8}], "m.hits>=0.85", [True, False]),
-    ([100.0, 40.0, 60.0, 0.0], "m>=50", [True, False, True, False]),
-    ([3, 2, 5], "m>=3", [True, False, True]),
-    ([1, 0], "none", [None, None]),
-    (["yes", "no"], None, [None, None]),
-    ([100.0, 40.0], None, [None, None]),  # a scale that nobody named
-    ([float("nan"), 1], "m", [None, True]),
-)  # fmt: skip
-def test_which_answers_are_right(
-    colours: ForeignTask, values: list[Any], correct: str | None, expected: list[bool | None]
-) -> None:
-    other, logged = opened(colours), rows(values)
-    other.choose(logged, correct)
-    assert other.is_right
-    assert [other.is_right(each) for each in logged] == expected
-
-
-def test_by_the_tasks_own_aggregation(colours: ForeignTask) -> None:
-    """A metric with an object as value and no matching field: ``utils.aggregate`` decides."""
-    other, logged = opened(colours), rows(AB, "letter_acc")
-    other.choose(logged, None)
-    assert other.is_right
-    assert [other.is_right(each) for each in logged] == [True, True, True, False]
-
-
-@table(
-    "correct, told",
-    ("colour", "'colour' is not a metric of the task. Use one of length, letter_acc, percent, m"),
-    ("m>=-2", "is not a metric"), ("m>=half", "is not a metric"), ("m<1", "is not a metric"),
-    ("m", "m has values up to 5. Write the minimum of a right answer on this scale, such as m>="),
-)  # fmt: skip
-def test_a_wrong_metric_is_told(colours: ForeignTask, correct: str, told: str) -> None:
-    with pytest.raises(SettingError) as caught:
-        opened(colours).choose(rows([3, 5]), correct)
-    assert told in str(caught.value)
 
 
 def test_responses_to_other_data_are_refused(colours: ForeignTask) -> None:

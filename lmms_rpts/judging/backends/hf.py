@@ -94,13 +94,14 @@ class HFJudge:
         model = _loaded(self._name, self._gpu)
         chats = [_chat(each) for each in requests]
         inputs = model.inputs([*map(model.prompt, chats)], chats)
-        limit = requests[0].most_tokens + _THINKING * ("think" in str(model.template).lower())
-        needed = inputs["input_ids"].shape[1] + limit
-        if needed > model.context:  # of a batch also if its padding is the reason
+        limit, length = requests[0].most_tokens, inputs["input_ids"].shape[1]
+        if length + limit > model.context:  # of a batch also if its padding is the reason
             raise RefusedError(
-                f"the prompt and its reply may take {needed} tokens, but the context of the model "
-                f"is {model.context}: choose a model with a longer context"
+                f"the prompt and its reply may take {length + limit} tokens, but the context of "
+                f"the model is {model.context}: choose a model with a longer context"
             )
+        limit += _THINKING * ("think" in str(model.template).lower())
+        limit = min(limit, model.context - length)
 
         def stop(ids: Any, scores: Any, **_: Any) -> Any:
             return ids.new_full(ids.shape[:1], self._closed).bool()
