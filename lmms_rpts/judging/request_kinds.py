@@ -58,7 +58,7 @@ _AT = Path(__file__).parent / "prompts"
 # Folders of their own: a digest of the templates in a folder is recorded with each score.
 _ANSWERS_AT, _THINKING_AT = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
 _scored = partial(RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT)
-_KINDS = {
+REQUEST_KINDS: dict[str, RequestKind] = {
     kind.name: kind
     for kind in (
         _scored("image", fields=_CLAIM),
@@ -89,10 +89,10 @@ _KINDS = {
 def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
     """Register the kinds of a benchmark; registering the same kind again has no effect."""
     for kind in kinds:
-        if _KINDS.setdefault(kind.name, kind) != kind:
+        if REQUEST_KINDS.setdefault(kind.name, kind) != kind:
             raise ValueError(f"another kind of requests named {kind.name!r} is registered already")
 
 
 def request_kinds() -> Mapping[str, RequestKind]:
     """The known kinds by name."""
-    return _KINDS
+    return REQUEST_KINDS
