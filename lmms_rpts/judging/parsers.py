@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, Literal
 
-from lmms_rpts.judging.request_kinds import REQUEST_KINDS, SCORED
+from lmms_rpts.judging.request_kinds import KINDS, SCORED
 from lmms_rpts.judging.types import Reply, Request
 from lmms_rpts.reasoning.thinking import strip_thinking
 
 
 def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str | None]:
     """The value of a reply, or the reason why it has none."""
-    kind = REQUEST_KINDS[request.kind]
+    kind = KINDS[request.kind]
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
         made = f" after {reply.usage.output_tokens:,} tokens" if reply.usage else ""
@@ -139,11 +139,10 @@ def parse_score(reply: str) -> float | None:
 
 
 # ---- verdicts of one word
-
 _LONGEST_LINE = 120  # characters: longer lines are sentences, and patterns stay fast
 _OPENING, _CLOSING = r"[\s\"“”'(\[]*", r"[\s\"“”'.。!)\]]*"
 # "Verdict: Correct", "Final verdict: correct", 判定为正确
-_VERDICT = r"(?:[-•]\s)?\s*(?:final |最终)?(?:verdict|判定)\s*(?::|is\b|为|是)"
+_VERDICT = r"(?:[-•]\s)?\s*(?:the |final |最终)*(?:verdict|判定)\s*(?::|is\b|为|是)"
 # "Both say 5. <Yes>", "Therefore, the final answer is: <Yes>.", 所以，<No>: as on its own line
 _MARK = re.compile(
     r"(?m)^((?:(?:so|thus|hence|therefore|因此|所以|故)\b,? ?)?(?:(?:(?:the|my|final|最终) ?){0,3}"

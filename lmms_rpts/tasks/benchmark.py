@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknown
-from lmms_rpts.judging.request_kinds import RequestKind, add_request_kinds
+from lmms_rpts.judging.request_kinds import KINDS, RequestKind
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
@@ -112,7 +112,7 @@ def benchmarks() -> Mapping[str, Benchmark]:
     found: dict[str, Benchmark] = {}
     for place in _OURS:
         benchmark: Benchmark = resolve_name(place)
-        add_request_kinds(benchmark.request_kinds)
+        KINDS.update((each.name, each) for each in benchmark.request_kinds)
         found[benchmark.name] = benchmark
     return found
 

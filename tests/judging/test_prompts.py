@@ -14,14 +14,14 @@ import pytest
 
 from lmms_rpts.judging import prompts
 from lmms_rpts.judging.prompts import Prompts, fence
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
 
 benchmarks()  # registers their kinds of requests
 PROMPTS = Prompts()
-FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items()}
+FIELDS = {name: dict(kind.fields) for name, kind in KINDS.items()}
 
 LANGUAGES = ("en", "zh")
 EVERY = [(name, language) for name in FIELDS for language in LANGUAGES]
@@ -39,7 +39,7 @@ HOSTILE = [
 ]
 
 
-VERDICTS = [name for name, kind in request_kinds().items() if kind.has_verdict]
+VERDICTS = [name for name, kind in KINDS.items() if kind.has_verdict]
 
 
 def shown(name: str, language: str, **fields: Any) -> str:
@@ -163,7 +163,7 @@ def assert_refused(
 ) -> None:
     # Copies, so that a template that changes its fields does not affect other tests.
     kinds = {
-        name: replace(each, fields=_copied(each.fields)) for name, each in request_kinds().items()
+        name: replace(each, fields=_copied(each.fields)) for name, each in KINDS.items()
     }
     monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
     place = folder({name: text})
