@@ -162,10 +162,8 @@ def assert_refused(
     folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
 ) -> None:
     # Copies, so that a template that changes its fields does not affect other tests.
-    kinds = {
-        name: replace(each, fields=_copied(each.fields)) for name, each in KINDS.items()
-    }
-    monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
+    kinds = {name: replace(each, fields=_copied(each.fields)) for name, each in KINDS.items()}
+    monkeypatch.setattr(prompts, "KINDS", kinds)
     place = folder({name: text})
     with pytest.raises(JudgeConfigurationError) as caught:
         Prompts(place)
@@ -183,9 +181,9 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "empty" / "en" / "image.txt").write_text(MINE)
     (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
     for name, said in [
-        ("nowhere", "is not a folder"),
-        ("file", "is not a folder"),
-        ("empty", "contains no prompt; prompts: en/answer.jinja"),
+        ("nowhere", "none of en/image.jinja"),
+        ("file", "none of en/image.jinja"),
+        ("empty", "none of en/image.jinja"),
         ("odd", "IsADirectoryError"),
     ]:
         with pytest.raises(JudgeConfigurationError) as caught:
