@@ -116,7 +116,7 @@ def test_a_narrow_image_is_framed_in_white_and_an_empty_one_refused() -> None:
     found = shown(plain(size=(400, 1)))
     assert is_about(found.getpixel((200, 2)), WHITE)
     assert found.getpixel((200, 15))[1] < 200
-    with pytest.raises(ImageError, match="no pixels"):
+    with pytest.raises(ImageError, match="it has 0 pixels"):
         encode_image(plain(size=(0, 5)))
 
 
@@ -226,7 +226,7 @@ def png_of(width: int, height: int) -> bytes:
 def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(ImageError, match=r"megapixels|decompression bomb"):
+        with pytest.raises(ImageError, match=r"pixels; 1 to|decompression bomb"):
             JudgeImage("Image 0", lambda: opened(png_of(width, height))).encoded()
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:

@@ -8,14 +8,14 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Set
+from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import RefusedError, Reply, Request
 
-# What separates words: all but letters, digits and Chinese characters
-_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
+_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")  # what separates words
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # 3, 10:30, 2.5: numbers that a description must share with its fact
 _NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
@@ -46,7 +46,6 @@ _COMMON = frozenset(_COMMON_ENGLISH.split())
 _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
 # "isn't", "they're", "it’s": the part after the word
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
-# A run of Chinese characters, or a word of other letters
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
 
 # Coverage at or below which a conclusion counts as unrelated, and at or above which it follows.
@@ -58,13 +57,17 @@ _MISMATCH = 0.5
 _INVENTED, _LOST = 0.5, 0.75
 
 
+@dataclass
 class LexicalJudge:
-    """Scores the share of a claim that its evidence covers."""
+    """Scores the share of a claim that its evidence covers; refuses all other kinds."""
+
+    scores: Set[str] = SCORED
+    refusal: str = "the lexical judge only scores; it cannot rewrite or parse text"
 
     async def ask(self, request: Request) -> Reply:
         """The score of a claim: how well it fits one of the facts, or follows from the premises."""
-        if request.kind not in SCORED:
-            raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
+        if request.kind not in self.scores:
+            raise RefusedError(self.refusal)
         fields: Mapping[str, Any] = request.fields
         claim, situation = fields["conclusion"][:_LONGEST], fields.get("context", "")[:_LONGEST]
         words, around = _content(claim), _content(situation)
