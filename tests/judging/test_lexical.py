@@ -42,51 +42,32 @@ def test_scores(row: str) -> None:
 SITUATION = "Person A visits the museum on Monday."
 
 
-@table(
-    "sound, unsound, premises",
-    (
-        "the museum is closed today",
-        "the museum is not closed today",
-        ["On Mondays the museum is closed.", "Today is a Monday."],
-    ),
-    (
-        "the museum is not open today",
-        "the museum is open today",
-        ["On Mondays the museum isn't open.", "Today is a Monday."],
-    ),
-    ("博物馆今天关门", "博物馆今天没有关门", ["博物馆星期一关门", "今天是星期一"]),
-    ("博物馆今天不开门", "博物馆今天开门", ["博物馆星期一不开门", "今天是星期一"]),
-)
-def test_turning_a_conclusion_round_costs(sound: str, unsound: str, premises: list[str]) -> None:
-    right, wrong = (score("inference", each, SITUATION, *premises) for each in (sound, unsound))
-    assert 0.0 < wrong < right
-
-
 OPEN, NOT_OPEN = "the door is open", "the door is not open"
 RED_CAR = "the red car blocks the narrow street"
 
 
+CLOSED = ["On Mondays the museum is closed.", "Today is a Monday."]
+SHUT = [SITUATION, "博物馆星期一关门", "今天是星期一"]
+
+
 @table(
     "claim, premises, better_claim, better",
+    # a conclusion that is turned round
+    ("the museum is not closed today", [SITUATION, *CLOSED], "the museum is closed today", None),
+    ("博物馆今天没有关门", SHUT, "博物馆今天关门", None),
     # an invented negation is worse than a lost one
     (NOT_OPEN, [SITUATION, OPEN], OPEN, [SITUATION, NOT_OPEN]),
     (OPEN, [SITUATION, NOT_OPEN], OPEN, [SITUATION, OPEN]),
     # premises count together
-    *(
-        (claim, [SITUATION, each], claim, [SITUATION, *premises])
-        for claim, *premises in (
-            (RED_CAR, "a red car stands there", "the street is narrow"),
-            ("红色汽车堵住狭窄街道", "那里停着一辆红色汽车", "街道很狭窄"),
-        )
-        for each in premises
-    ),
+    (RED_CAR, ["", "a red car stands there"], RED_CAR, ["", "a red car", "the street is narrow"]),
     # inflected words are similar
-    ("visitors shout", ["", "every visitor walks"], "visitors walked", ["", "every visitor walks"]),
+    ("visitors shout", ["", "every visitor walks"], "visitors walked", None),
 )
 def test_some_scores_are_greater_than_others(
-    claim: str, premises: list[str], better_claim: str, better: list[str]
+    claim: str, premises: list[str], better_claim: str, better: list[str] | None
 ) -> None:
-    assert 0 < score("inference", claim, *premises) < score("inference", better_claim, *better)
+    worse = score("inference", claim, *premises)
+    assert 0 < worse < score("inference", better_claim, *(better or premises))
 
 
 def test_lexical_refuses_to_write() -> None:
