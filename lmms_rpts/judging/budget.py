@@ -15,9 +15,7 @@ from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.types import NotAskedError, Reply, Request, Usage
 from lmms_rpts.stats.figures import cost as shown_cost
 
-# Expected output tokens of a judge before its first reply.
-EXPECTED_OUTPUT = 80
-
+EXPECTED_OUTPUT = 80  # tokens of a judge before its first reply
 # Chinese, Japanese and Korean characters and full-width forms: about one token each
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 # Tokens that a chat template adds per message, and pixels of the side of one token's image patch
@@ -32,8 +30,8 @@ class BudgetError(Exception):
 class Budget:
     """Calls, tokens and cost of one run; thread-safe.
 
-    A call is made only if past usage, the expected usage of the calls in progress and that of this
-    call are within the budget together. Expected usage is learned from earlier calls.
+    A call is made only if past usage and that expected of it and of the calls in progress are
+    within the budget. Expected is the mean of earlier calls of this kind to this judge.
     """
 
     max_tokens: int | None = None
@@ -44,7 +42,6 @@ class Budget:
     calls: int = 0  # failed ones included, which count 0 tokens
     found: int = 0  # replies found in the cache
     guessed: bool = False  # some tokens were estimated, because a server does not report them
-    exhausted: str | None = None
     stopped: str | None = None  # why judging ended before its end
     slow: bool = False  # the user was told that the judge is slow
     _under_way: Counter[str] = field(default_factory=Counter)  # expected tokens and cost
@@ -63,9 +60,16 @@ class Budget:
             calls, spent = self._learnt.get(kind, (1, Usage(read, EXPECTED_OUTPUT)))
             tokens = (spent.input_tokens + spent.output_tokens) / calls
             expected = {"tokens": tokens, "cost": cost_of(spent, price) / calls}
-            self.exhausted = self.exhausted or self._excess(expected)
-            if self.exhausted:
-                raise BudgetError(self.exhausted)
+            sent = self.used.input_tokens + self.used.output_tokens
+            limits = ("tokens", self.max_tokens, sent), ("cost", self.max_cost, self.cost)
+            for unit, most, spent_so_far in limits:
+                under_way = self._under_way[unit]
+                if most is not None and spent_so_far + under_way + expected[unit] > most:
+                    raise BudgetError(
+                        f"the budget of {most:,} (judge {unit}){self.share} leaves no room for "
+                        f"another call ({spent_so_far:,.9g} used, {under_way:,.9g} expected for "
+                        "calls in progress)"
+                    )
             self._under_way.update(expected)
         replies: list[Reply] = []
         try:
@@ -95,18 +99,6 @@ class Budget:
         """Whether there is a budget and the usage of such a call is still unknown."""
         bounded = self.max_tokens is not None or self.max_cost is not None
         return bounded and (judge, kind) not in self._learnt
-
-    def _excess(self, expected: dict[str, float]) -> str | None:
-        tokens = self.used.input_tokens + self.used.output_tokens
-        limits = ("tokens", self.max_tokens, tokens), ("cost", self.max_cost, self.cost)
-        for unit, most, used in limits:
-            under_way = self._under_way[unit]
-            if most is not None and used + under_way + expected[unit] > most:
-                return (
-                    f"the budget of {most:,} (judge {unit}){self.share} leaves no room for another "
-                    f"call ({used:,.7g} used, {under_way:,.7g} expected for calls in progress)"
-                )
-        return None
 
 
 def usage_text(usage: Mapping[str, Any]) -> str:

@@ -16,7 +16,10 @@ from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Backend, JudgeConfigur
 _free = partial(
     Backend,
     check=lambda model, settings: f"it takes no model: remove {model!r}" if model else None,
-    **dict.fromkeys(("writes", "comparable", "samples", "kept"), False),
+    writes=False,
+    comparable=False,
+    samples=False,
+    kept=False,
 )
 # The kinds of judges by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {

@@ -75,8 +75,8 @@ class Prompts:
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder, self._versions = folder, dict[Path, str]()
-        for path in [] if folder is None else sorted(folder.rglob("*.jinja")) or [folder]:
-            self._check(path, path.relative_to(folder).as_posix())
+        for path in (sorted(folder.rglob("*.jinja")) or [folder]) if folder else ():
+            self._check(path, path.relative_to(folder or path).as_posix())
 
     def version(self, kind: str = "inference") -> str:
         """Digest of the templates of a kind and of those in its folder, in all languages.
