@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import threading
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -28,7 +27,7 @@ class BudgetError(Exception):
 
 @dataclass(slots=True)
 class Budget:
-    """Calls, tokens and cost of one run; thread-safe.
+    """Calls, tokens and cost of one run, in one thread.
 
     A call is made only if past usage and that expected of it and of the calls in progress are
     within the budget. Expected is the mean of earlier calls of this kind to this judge.
@@ -47,7 +46,6 @@ class Budget:
     _under_way: Counter[str] = field(default_factory=Counter)  # expected tokens and cost
     # Number and usage of the calls of each kind to each judge
     _learnt: dict[tuple[str, str], tuple[int, Usage]] = field(default_factory=dict)
-    _lock: threading.Lock = field(default_factory=threading.Lock)
 
     @contextmanager
     def call(self, judge: str, price: Price | None, request: Request) -> Iterator[list[Reply]]:
@@ -56,21 +54,19 @@ class Budget:
         A request that was only written into a file stays expected.
         """
         read, kind = guess_input_tokens(request), (judge, request.kind)
-        with self._lock:
-            calls, spent = self._learnt.get(kind, (1, Usage(read, EXPECTED_OUTPUT)))
-            tokens = (spent.input_tokens + spent.output_tokens) / calls
-            expected = {"tokens": tokens, "cost": cost_of(spent, price) / calls}
-            sent = self.used.input_tokens + self.used.output_tokens
-            limits = ("tokens", self.max_tokens, sent), ("cost", self.max_cost, self.cost)
-            for unit, most, spent_so_far in limits:
-                under_way = self._under_way[unit]
-                if most is not None and spent_so_far + under_way + expected[unit] > most:
-                    raise BudgetError(
-                        f"the budget of {most:,} (judge {unit}){self.share} leaves no room for "
-                        f"another call ({spent_so_far:,.9g} used, {under_way:,.9g} expected for "
-                        "calls in progress)"
-                    )
-            self._under_way.update(expected)
+        calls, spent = self._learnt.get(kind, (1, Usage(read, EXPECTED_OUTPUT)))
+        tokens = (spent.input_tokens + spent.output_tokens) / calls
+        expected = {"tokens": tokens, "cost": cost_of(spent, price) / calls}
+        sent = self.used.input_tokens + self.used.output_tokens
+        limits = ("tokens", self.max_tokens, sent), ("cost", self.max_cost, self.cost)
+        for unit, most, spent_so_far in limits:
+            under_way = self._under_way[unit]
+            if most is not None and spent_so_far + under_way + expected[unit] > most:
+                raise BudgetError(
+                    f"the budget of {most:,} (judge {unit}){self.share} leaves no room for another "
+                    f"call ({spent_so_far:,.9g} used, {under_way:,.9g} expected of calls under way)"
+                )
+        self._under_way.update(expected)
         replies: list[Reply] = []
         try:
             yield replies
@@ -78,16 +74,14 @@ class Budget:
             expected = {}
             raise
         finally:
-            with self._lock:
-                self.calls += bool(expected)
-                self._under_way.subtract(expected)
-                for reply in replies:
-                    usage = reply.usage or Usage(read, guess_tokens(reply.text))
-                    calls, spent = self._learnt.get(kind, (0, Usage()))
-                    self._learnt[kind] = calls + 1, spent + usage
-                    self.used += usage
-                    self.cost += cost_of(usage, price)
-                    self.guessed |= reply.usage is None
+            self.calls += bool(expected)
+            self._under_way.subtract(expected)
+        usage = replies[0].usage or Usage(read, guess_tokens(replies[0].text))
+        calls, spent = self._learnt.get(kind, (0, Usage()))
+        self._learnt[kind] = calls + 1, spent + usage
+        self.used += usage
+        self.cost += cost_of(usage, price)
+        self.guessed |= replies[0].usage is None
 
     def usage(self) -> dict[str, Any]:
         """The usage so far, as `usage_text` shows it."""

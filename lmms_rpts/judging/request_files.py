@@ -26,8 +26,7 @@ class RequestWriter:
     """Writes each request into a file, and does not ask; its identity is that of the judge."""
 
     def __init__(self, name: str, judge: Any, path: Path) -> None:
-        self.identity = judge.identity
-        self._name, self._judge, self._path = name, judge, path
+        self.identity, self._name, self._judge, self._path = judge.identity, name, judge, path
         with path.open("rb") as lines:
             self._written = {line[:_ID] for line in lines}
 
@@ -45,7 +44,7 @@ class RequestWriter:
 
 
 def take_results(path: Path, folder: Path, judge: str) -> Counter[str]:
-    """Store the replies in a file of results in the cache; returns the number of each outcome.
+    """Store the replies in a file of results in the cache; the number of each outcome.
 
     ``replies``; ``known``: stored before; ``no results``; or ``failed: REASON``, to be asked again.
     """

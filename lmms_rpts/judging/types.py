@@ -21,9 +21,7 @@ from lmms_rpts.judging.request_kinds import KINDS
 if TYPE_CHECKING:
     from lmms_rpts.judging.prompts import Prompts
 
-NO_JUDGE = "none"  # responses are saved and scored later
-NOT_JUDGED = "not judged: the judge is 'none'"
-# Added to the instructions if the score is wanted without a reason.
+NO_JUDGE, NOT_JUDGED = "none", "not judged: the judge is 'none'"
 _SCORE_ALONE = {
     "en": "Leave out the reason: reply with the score alone.",
     "zh": "不要写理由，只回复分数。",
@@ -97,10 +95,7 @@ class Request:
         return digest([identity, form, self.messages, images])
 
     def asked_again(self, reply: Reply) -> Request:
-        """The same question after a reply that could not be parsed, for the verdict alone.
-
-        A long reply, or one that was cut off and would be continued, is not quoted.
-        """
+        """The same question for the verdict alone; a reply that is long or cut off isn't quoted."""
         *earlier, last = self.messages
         reminder = self.prompts.reminder(self.kind, self.language)
         text = storable(reply.text)
@@ -113,11 +108,11 @@ class Request:
 
 
 class Rebuilt(NamedTuple):
-    """A request as it is known from a record; ``same``: with the templates of the run."""
+    """A request as it is known from a record."""
 
     system: str
     user: str
-    same: bool = True
+    same: bool = True  # with the templates of the run
     images: Sequence[str] = ()
 
 
