@@ -9,7 +9,6 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -159,15 +158,6 @@ def test_nothing_but_pixels_is_sent() -> None:
         if load:
             image.load()
         assert encode_image(image) == encode_image(opened(without))
-
-
-def test_an_image_may_be_shown_twice_and_is_not_changed(tmp_path: Path) -> None:
-    """A large JPEG is decoded at a smaller scale, but the caller's image stays unchanged."""
-    (tmp_path / "a.jpg").write_bytes(saved(plain(size=(3000, 2000)), "JPEG"))
-    with Image.open(tmp_path / "a.jpg") as image:
-        assert encode_image(image, 64) == encode_image(image, 64)
-        image.load()
-        assert image.size == (3000, 2000)
 
 
 # ---- hostile files

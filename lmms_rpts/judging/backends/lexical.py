@@ -93,10 +93,7 @@ class LexicalJudge:
 
 
 def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion restates a text: the rule that chain repair uses.
-
-    By the cosine similarity of their sets of three characters in a row; two of Chinese texts.
-    """
+    """Whether a conclusion restates a text, by cosine similarity of their sets of 3 characters."""
     texts = conclusion[:_LONGEST], text[:_LONGEST]
     size = 2 if all(map(_CHINESE.search, texts)) else 3
     folded = (unicodedata.normalize("NFKC", each).lower() for each in texts)
