@@ -129,11 +129,11 @@ def parse_score(reply: str) -> float | None:
     found = [*_STATED.finditer(text)]
     if found and _CORRECTION.search(text, found[-1].end()):
         return None
-    values = set()
+    values, other_scale = set(), _OTHER_SCALE.search(text)
     for each in found or _ALONE.finditer(text):
         value, most = (float((each[name] or "1").replace(",", ".")) for name in ("value", "of"))
         one = each["value"] == "1" and not (each["percent"] or each["of"])
-        wrong = most <= 0 or (one and _OTHER_SCALE.search(text))
+        wrong = most <= 0 or (one and other_scale)
         values.add(-1.0 if wrong else value / (100 if each["percent"] else most))
     return max(values) if len(values) == 1 and 0 <= max(values) <= 1 else None
 
