@@ -47,7 +47,7 @@ def known_names() -> set[str]:
             names |= {*grading_of(benchmark.name).metrics}
     for settings in SETTINGS_TABLES:
         for field in settings.model_fields:
-            names |= {*settings.variables(field)}
+            names |= {*settings.VARIABLES[field]}
             names.add(f"[{settings.TABLE}] {field}" if settings.TABLE else field)
     return names
 

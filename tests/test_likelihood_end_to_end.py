@@ -25,7 +25,6 @@ doc_to_target: answer
 process_results: !function choice.process_results
 metric_list:
   - {metric: by_sum, aggregation: mean, higher_is_better: true}
-  - {metric: by_mean, aggregation: mean, higher_is_better: true}
 """
 CODE = """\
 from ast import literal_eval
@@ -39,10 +38,9 @@ def images(doc):
 
 
 def process_results(doc, results):
-    losses, _, totals, tokens = zip(*map(literal_eval, results))
+    _, _, totals, tokens = zip(*map(literal_eval, results))
     return {
         "by_sum": totals.index(max(totals)) == doc["answer"],
-        "by_mean": losses.index(min(losses)) == doc["answer"],
         "totals": [round(each, 5) for each in totals],
         "tokens": tokens,
     }

@@ -8,6 +8,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+from itertools import chain
 from pathlib import Path
 
 from lmms_rpts.base.settings import CONFIG, Settings
@@ -92,7 +93,7 @@ def rate(results: Path) -> None:
 
 
 def test_names_and_links_are_those_that_there_are() -> None:
-    read = {*Settings.variables(), CONFIG, "LMMS_RPTS_REFERENCE"}
+    read = {*chain(*Settings.SETTINGS.values()), CONFIG, "LMMS_RPTS_REFERENCE"}
     assert set(re.findall(r"LMMS_RPTS_[A-Z_]+[A-Z]", README)) <= read
     assert not [name for name in [*CHECKS, *BACKENDS] if f"`{name}" not in README]
     results = (ROOT / "docs" / "read-results.md").read_text(encoding="utf-8")

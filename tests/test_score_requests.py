@@ -66,7 +66,7 @@ class Scoring:
         """The records of the only run; not the tokens of calls, which depend on the way."""
         (file,) = (self.folder / way).glob("*_samples_*.jsonl")
         rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        call = re.compile(r'"(?:tokens": \[\d+, \d+\]|cached": true), ')
+        call = re.compile(r', "(?:tokens": \[\d+, \d+\]|cached": true)')
         return {row["doc_id"]: call.sub("", str(row["filtered_resps"])) for row in rows}
 
 

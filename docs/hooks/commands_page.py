@@ -68,7 +68,7 @@ def _settings(table: type[Table]) -> Iterator[str]:
         field = table.model_fields[name]
         default = None if field.default_factory else field.default
         default = str(default).lower() if isinstance(default, bool) else default
-        variables = ", ".join(f"`{each}`" for each in table.variables(name))
+        variables = ", ".join(f"`{each}`" for each in table.SETTINGS[name])
         schema = table.model_json_schema(by_alias=False)["properties"][name]
         schema |= schema.get("anyOf", [{}])[0]
         low, high = (str(schema.get(bound, "")) for bound in ("minimum", "maximum"))

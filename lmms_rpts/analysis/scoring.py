@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts import __version__
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.schema import shown
-from lmms_rpts.base.settings import Settings
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.runs.reading import model_name, read_results
@@ -32,7 +32,8 @@ from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
-from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents
+from lmms_rpts.tasks.own.rows import own_questions
+from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents, scorer_of
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
@@ -193,7 +194,7 @@ def _plan_own(
         if there and selected and selection.offset <= at < last:
             found[at] = document
     if found:
-        scorer = ANSWERED[task].scorer_of(task, settings)
+        scorer = scorer_of(task, settings)
         yield TaskPlan(task, scorer, lambda at: scorer.question(docs[at]), found, len(docs))
 
 
@@ -380,7 +381,11 @@ async def _score_task(
             writer.add(plan.name, current, samples, means)
 
     total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
-    work = _scorings(plan, client)
+    work = (
+        _score_response(plan, client, at, document, entry, said)
+        for at, document in plan.documents.items()
+        for entry, said in (document.entries() if document else [({}, SavedResponse(None))])
+    )
     async for at, sample, record in client.each(work, total=total, label=plan.name):
         if at != current and rows:
             close()
@@ -395,31 +400,26 @@ async def _score_task(
     return values
 
 
-_Scoring = tuple[int, Sample, "Record"]
-"""The number of a document, a response with its record as text, and the record."""
-
-
-def _scorings(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, _Scoring]]:
-    """The scoring of each response, in the order of documents; a row is read when it begins."""
-
-    async def one(
-        at: int, question: Any, entry: Mapping[str, Any], said: SavedResponse, right: bool | None
-    ) -> _Scoring:
-        record = await plan.scorer.score(said.text, question, client)
-        if plan.is_right is not None:
-            record = record.graded(right)
-        known = question if isinstance(question, Mapping) else {"answer": question.answer}
-        target = next((known[name] for name in _GOLD if name in known), "")
-        return at, Sample(said.text, said.tokens, record.to_json(), str(target), entry), record
-
-    for at, document in plan.documents.items():
-        question, first = plan.question(at), None
-        right = plan.is_right(document.metrics) if plan.is_right and document else None
-        for entry, said in document.entries() if document else [({}, SavedResponse(None))]:
-            first = said if first is None else first
-            # One value for several responses is that of the first and its duplicates: nearly all
-            # pipelines of lmms-eval drop the others.
-            yield one(at, question, entry, said, right if said.text == first.text else None)
+async def _score_response(
+    plan: TaskPlan,
+    client: Client,
+    at: int,
+    document: SavedDocument | None,
+    entry: Mapping[str, Any],
+    said: SavedResponse,
+) -> tuple[int, Sample, Record]:
+    """The number of a document, one response with its record as text, and the record."""
+    question = plan.question(at)
+    record = await plan.scorer.score(said.text, question, client)
+    if plan.is_right is not None:
+        # One value for several responses is that of the first and its duplicates: nearly all
+        # pipelines of lmms-eval drop the others.
+        record = record.graded(
+            plan.is_right(document.metrics) if document and said.is_first else None
+        )
+    fields = question if isinstance(question, Mapping) else {"answer": question.answer}
+    target = next((fields[name] for name in _GOLD if name in fields), "")
+    return at, Sample(said.text, said.tokens, record.to_json(), str(target), entry), record
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
@@ -462,9 +462,6 @@ def score(
     Raises:
         UserError: naming the rows, fields or settings that are wrong.
     """
-    from lmms_rpts.base.settings import load_settings
-    from lmms_rpts.tasks.own.rows import own_questions
-
     chosen = load_settings(judge=judge, **settings)
     pairs = own_questions(rows, chosen) if task is None else _task_questions(rows, task, chosen)
     return run_async(_score_rows(rows, pairs, chosen))
@@ -499,7 +496,7 @@ def _task_questions(
     found: dict[str, tuple[Scorer, Any]] = {}
     members = read_documents(task)
     for member, docs in members.items():
-        scorer = ANSWERED[member].scorer_of(member, settings)
+        scorer = scorer_of(member, settings)
         for at, doc in enumerate(docs):
             make = partial(_question, scorer, member, doc, at)
             found.setdefault(f"id {doc['id']}", (scorer, make))

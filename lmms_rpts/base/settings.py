@@ -11,6 +11,7 @@ import re
 import shlex
 from collections.abc import Collection, Iterable, Mapping
 from difflib import get_close_matches
+from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
@@ -89,12 +90,20 @@ class Table(BaseSettings):
         enable_decoding=False,
     )
     TABLE: ClassVar[str] = ""
-    SETTINGS: ClassVar[list[str]] = []
-    """The names of its settings; other fields are set by variables only, and are not recorded."""
+    VARIABLES: ClassVar[dict[str, list[str]]] = {}
+    """The environment variables of each field."""
+    SETTINGS: ClassVar[dict[str, list[str]]] = {}
+    """Those of its settings; other fields are not recorded, and only variables set them."""
 
     @classmethod
     def __pydantic_init_subclass__(cls, **options: Any) -> None:
-        cls.SETTINGS = [name for name, field in cls.model_fields.items() if not field.exclude]
+        for name, field in cls.model_fields.items():
+            alias = field.validation_alias
+            usual = [cls.model_config["env_prefix"] + name.upper()]
+            names = list(map(str, alias.choices)) if isinstance(alias, AliasChoices) else usual
+            cls.VARIABLES = cls.VARIABLES | {name: names}
+        fields = cls.model_fields
+        cls.SETTINGS = {n: each for n, each in cls.VARIABLES.items() if not fields[n].exclude}
 
     @classmethod
     def load(cls, **options: object) -> Self:
@@ -110,7 +119,7 @@ class Table(BaseSettings):
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
         place, file = fault["loc"][0], str(config_file())
-        (name,) = (each for each in cls.model_fields if place in (each, *cls.variables(each)))
+        (name,) = (each for each in cls.model_fields if place in (each, *cls.VARIABLES[each]))
         origin = name if name in options else cls.origin(name)
         if cls.model_fields[name].repr:
             value = mask(shown(fault["input"]), os.environ.get(_KEY, ""))
@@ -121,7 +130,7 @@ class Table(BaseSettings):
     @classmethod
     def settings_customise_sources(cls, *args: Any, **sources: Any) -> Any:
         """The sources of the values, the first one first."""
-        texts = {name.lower(): _variable(name) for name in cls.variables(*cls.model_fields)}
+        texts = {name.lower(): _variable(name) for name in chain(*cls.VARIABLES.values())}
         variables = sources["env_settings"]
         variables.env_vars = {name: text for name, text in texts.items() if text}
         return sources["init_settings"], variables, InitSettingsSource(cls, _content(cls))
@@ -129,17 +138,7 @@ class Table(BaseSettings):
     @classmethod
     def origin(cls, name: str) -> str:
         """The variable that sets a field, else the file."""
-        return next(filter(_variable, cls.variables(name)), str(config_file()))
-
-    @classmethod
-    def variables(cls, *names: str) -> list[str]:
-        """The environment variables of these fields, else of all settings."""
-        found: list[str] = []
-        for name in names or cls.SETTINGS:
-            alias = cls.model_fields[name].validation_alias
-            usual = [cls.model_config["env_prefix"] + name.upper()]
-            found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
-        return found
+        return next(filter(_variable, cls.VARIABLES[name]), str(config_file()))
 
 
 def _default_cache() -> Path:
@@ -266,7 +265,11 @@ def refuse_unknown(tables: Iterable[type[Table]]) -> None:
 
 def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
     """A command for a new shell, with the variables that hold settings and addresses; no keys."""
-    names = [CONFIG, *(name for table in tables for name in table.variables()), *_URLS]
+    names = [
+        CONFIG,
+        *(name for table in tables for name in chain(*table.SETTINGS.values())),
+        *_URLS,
+    ]
     # Of 'NAME=a b', a shell would run a command with this name.
     given = [f"{name}={shlex.quote(_variable(name))}" for name in names if _variable(name)]
     return mask_key(" ".join([*given, shlex.join(words)]), _variable(_KEY))
@@ -307,7 +310,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
     Refuses misspelt ones, and misspelt variables with the prefix of the table.
     """
     prefix = table.model_config["env_prefix"]
-    known = [name.removeprefix(prefix) for name in table.variables()]
+    known = [name.removeprefix(prefix) for name in chain(*table.SETTINGS.values())]
     given = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
     ends = [name.removeprefix(prefix) for name in given]
     if table.TABLE:  # other programs may have variables that begin with the name of a benchmark

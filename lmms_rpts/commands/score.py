@@ -35,7 +35,6 @@ from lmms_rpts.commands.common import (
 )
 from lmms_rpts.judging.client import run_async
 from lmms_rpts.runs.responses import RunKey, SavedResponses
-from lmms_rpts.stats.figures import figure
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -196,7 +195,7 @@ def _show(scored: Scored, alone: bool) -> None:
         for name, value in values.items():
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
-                typer.echo(f"  {metric:<28}{figure(None if value != value else value)}")
+                typer.echo(f"  {metric:<28}{value:.3f}")
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():

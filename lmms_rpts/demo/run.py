@@ -10,6 +10,7 @@ import sys
 from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
 from datetime import datetime, timezone
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -61,7 +62,7 @@ def run_demo(output: Path) -> None:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
     console = Console()
-    clear_variables(*_CLEARED, *(name for table in SETTINGS_TABLES for name in table.variables()))
+    clear_variables(*_CLEARED, *(n for t in SETTINGS_TABLES for n in chain(*t.SETTINGS.values())))
     set_variables(LMMS_RPTS_CONFIG=os.devnull, LMMS_RPTS_JUDGE="lexical", HF_HUB_OFFLINE="1")
     folder = output / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
     try:

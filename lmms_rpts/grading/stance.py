@@ -19,7 +19,7 @@ from lmms_rpts.grading.statement import (
 )
 from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
-from lmms_rpts.reasoning.clues import fold_width, lower
+from lmms_rpts.reasoning.clues import FULL_WIDTH, lower
 
 _FRAME = " \t*_\"'`$#“”.。!！:"
 # "My verdict is: agree", 结论：同意
@@ -87,7 +87,7 @@ class Stance(NamedTuple):
 
 def read_stance(response: str, *, marked_only: bool = False) -> Stance:
     """The stance that a response takes."""
-    stated = find_statement(fold_width(response))
+    stated = find_statement(response.translate(FULL_WIDTH))
     said, labels = _LABEL.subn("", stated.said)
     marked = stated.marked or labels > 0
     if marked_only and not marked:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import contextlib
 import io
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -68,7 +68,7 @@ class OtherTask:
         options = Options.of(settings, answer="none")
         chosen = choose_judge(settings, None, options)
         self.scorer = RptsScorer(chosen.name, options=options)
-        visuals = self._visuals(0) or []
+        visuals = self._read(0, visuals_of) or []
         fault = next(filter(None, map(image_fault, visuals)), None)
         if visuals and options.evidence is None and not chosen.sees and chosen.name != NONE:
             fault = blindness(chosen.name)
@@ -84,18 +84,15 @@ class OtherTask:
                 return found
             question = found.model_copy(update=place)
         else:
-            row, images = self._task.task_docs[doc_id], self._visuals(doc_id)
-            text = as_text(self._task.doc_to_text(row)).strip() or self._chat_text(row)
+            row, images = self._task.task_docs[doc_id], self._read(doc_id, visuals_of)
+            text = as_text(self._task.doc_to_text(row)).strip()
+            text = text or self._read(doc_id, _text_of) or ""
             names = [image_name(self.name, doc_id, at) for at in range(len(images or ()))]
-            doc: dict[str, Any] = {
-                "id": None,
-                "language": _language_of(text),
-                "statement": text,
-                "context": text,
-            }
+            answer = _joined(self._read(doc_id, _target_of))
+            doc: dict[str, Any] = {"id": None, "answer": answer, "language": _language_of(text)}
+            doc |= dict.fromkeys(("statement", "context"), text)
             doc |= {"textual_clue": [], "visual_clue": names, "reasoning": []}
-            doc |= {"answer": self._targets(doc_id)[0], "images_known": images is not None}
-            question = Question.of(doc, **place)
+            question = Question.of({**doc, "images_known": images is not None}, **place)
             if images is None:
                 return question
         load = partial(task_images, self._task, doc_id)
@@ -103,11 +100,12 @@ class OtherTask:
 
     def check_target(self, doc_id: int, logged: str) -> None:
         """Raise a DataError if the responses were to a document with another gold answer."""
-        known = self._targets(doc_id)
-        if not self.is_ours and _joined(logged) not in known:
+        target = self._read(doc_id, _target_of)
+        gold = _joined(target)
+        if not self.is_ours and _joined(logged) not in (gold, as_text(target)):
             raise DataError(
                 f"{self.name}: the samples have the gold answer {shown(logged)} for document "
-                f"{doc_id}, the task has {shown(known[0])}: the responses belong to other data"
+                f"{doc_id}, the task has {shown(gold)}: the responses belong to other data"
             )
 
     def choose(self, logged: Sequence[Mapping[str, Any]], correct: str | None) -> None:
@@ -122,82 +120,60 @@ class OtherTask:
         names = list(dict.fromkeys([*own, *(name for each in logged for name in each)]))
         if correct == NONE or self.is_ours:
             return
-        if correct is not None:
-            self._criterion = self._named(logged, correct, names)
+        if correct is None:
+            better = self._task.higher_is_better()
+            rising = [name for name in names if better.get(name, True)]
+            for name, field in ((name, field) for name in rising for field in _FIELDS):
+                values = self._values(logged, name, field)
+                if values and all(value is not None and value <= 1.0 for value in values):
+                    self._criterion = (name, field, 0.5)
+                    logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
+                    return
+            said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
+            logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
             return
-        better = self._task.higher_is_better()
-        rising = [name for name in names if better.get(name, True)]
-        for name, field in ((name, field) for name in rising for field in _FIELDS):
-            values = [*self._values(logged, name, field)]
-            if values and all(value is not None and value <= 1.0 for value in values):
-                self._criterion = (name, field, 0.5)
-                logger.info("{}: answers are graded by {} {}", self.name, visible(name), field)
-                return
-        said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
-        logger.warning("{}: {}; set --correct METRIC.FIELD", self.name, said)
-
-    def _named(
-        self, logged: Sequence[Mapping[str, Any]], correct: str, names: Sequence[str]
-    ) -> tuple[str, str, float]:
-        """The metric, field and minimum of ``--correct``."""
         path, _, least = correct.replace(" ", "").partition(">=")
-        name = max(
-            (each for each in names if f"{path}.".startswith(f"{each}.")), key=len, default=""
-        )
+        name, _, field = (path, "", "") if path in names else path.rpartition(".")
         minimum = _number(least) if least else 0.5
-        if not name or minimum is None:
+        if name not in names or minimum is None:
             raise SettingError(
                 f"--correct: {correct!r} is not a metric of the task. Use one of "
                 f"{', '.join(names)}, or none. To set a minimum, write METRIC>=0.5"
             )
-        field = path.removeprefix(name).removeprefix(".")
-        values = [each for each in self._values(logged, name, field) if each is not None]
-        if not values:
+        known = [each for each in self._values(logged, name, field) if each is not None]
+        if not known:
             logger.warning("{}: no response has a number as {}", self.name, visible(correct))
-        if minimum <= 1.0 < max(values, default=0.0):
+        if minimum <= 1.0 < max(known, default=0.0):
             raise SettingError(
-                f"--correct: {path} has values up to {max(values):g}. Write the minimum of a right "
-                f"answer on this scale, such as {path}>={max(values) / 2:g}"
+                f"--correct: {path} has values up to {max(known):g}. Write the minimum of a right "
+                f"answer on this scale, such as {path}>={max(known) / 2:g}"
             )
-        return name, field, minimum
+        self._criterion = (name, field, minimum)
 
     def _is_right(self, metrics: Mapping[str, Any]) -> bool | None:
         name, field, least = self._criterion or ("", "", 0.0)
-        value = next(self._values([metrics], name, field), None)
+        value = next(iter(self._values([metrics], name, field)), None)
         return None if value is None else value >= least
 
     def _values(
         self, logged: Sequence[Mapping[str, Any]], name: str, field: str
-    ) -> Iterator[float | None]:
+    ) -> list[float | None]:
         """The numbers of a metric, or of a field of it, where it has a value."""
-        for value in (each[name] for each in logged if each.get(name) is not None):
-            found = None if field else value
+
+        def number(value: Any) -> float | None:
             if isinstance(value, Mapping):
-                found = value.get(field)
                 # The task's own mean of this response, if it needs nothing else.
-                with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
-                    found = found if field else self._task._aggregation_list[name]([dict(value)])
-            yield None if isinstance(found, str) else _number(found)
+                mean = self._task._aggregation_list.get(name)
+                value = value.get(field) if field else _tried(lambda: mean([dict(value)]))
+            elif field:
+                value = None
+            return None if isinstance(value, str) else _number(value)
 
-    def _visuals(self, doc_id: int) -> list[Any] | None:
-        """The media of a document; None if they are not at hand."""
-        with contextlib.suppress(Exception):  # of another package's function
-            return visuals_of(self._task, self._task.task_docs[doc_id])
-        return None
+        return [number(each[name]) for each in logged if each.get(name) is not None]
 
-    def _targets(self, doc_id: int) -> tuple[str, str]:
-        """The gold answer as one text, and as lmms-eval logs it."""
-        target = ""
-        with contextlib.suppress(Exception):  # another package's function
-            target = self._task.doc_to_target(self._task.task_docs[doc_id])
-        return _joined(target), as_text(target)
-
-    def _chat_text(self, row: Any) -> str:
-        """The texts of a chat, for tasks that have no other prompt."""
-        with contextlib.suppress(Exception):  # another package's function
-            parts = [part for each in messages_of(self._task, row) for part in each["content"]]
-            return "\n".join(str(part["text"]) for part in parts if "text" in part).strip()
-        return ""
+    def _read(self, doc_id: int, read: Callable[[Any, Any], Any]) -> Any:
+        """What the task says of a document; None if it fails, as where media are not at hand."""
+        return _tried(lambda: read(self._task, self._task.task_docs[doc_id]))
 
 
 def open_task(name: str, include_path: Path | None, settings: Settings) -> OtherTask:
@@ -234,4 +210,21 @@ def _number(value: Any) -> float | None:
     """A value as a number of at least 0."""
     with contextlib.suppress(TypeError, ValueError, OverflowError):
         return number if 0.0 <= (number := float(value)) < math.inf else None
+    return None
+
+
+def _target_of(task: Any, row: Any) -> Any:
+    return task.doc_to_target(row)
+
+
+def _text_of(task: Any, row: Any) -> str:
+    """The texts of a chat, for tasks that have no other prompt."""
+    parts = [part for each in messages_of(task, row) for part in each["content"]]
+    return "\n".join(str(part["text"]) for part in parts if "text" in part).strip()
+
+
+def _tried(call: Callable[[], Any]) -> Any:
+    """What another package's function returns, without what it prints; None if it fails."""
+    with contextlib.suppress(Exception), contextlib.redirect_stdout(io.StringIO()):
+        return call()
     return None

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from lmms_rpts.reasoning.clues import find_mentions, fold_width, lower
+from lmms_rpts.reasoning.clues import FULL_WIDTH, find_mentions, lower
 
 Answer = Literal["agree", "disagree", "undetermined"]
 
@@ -93,7 +93,7 @@ FRAME = " \t\u3000*_#>-`\"'$.。!！【“”"
 
 def leading_stance(text: str) -> tuple[Answer | None, str]:
     """The stance that a text begins with, as one of the plain forms, and the text after it."""
-    text = _BOX.sub("", fold_width(text).strip(FRAME), count=1).strip(FRAME + "([<「『")
+    text = _BOX.sub("", text.translate(FULL_WIDTH).strip(FRAME), count=1).strip(FRAME + "([<「『")
     found = _STANCE.match(text)
     if found is None or not _ENDS.match(text, found.end()):
         return None, text

@@ -124,13 +124,9 @@ _ORDINAL = re.compile(
 )
 
 
-_FULL_WIDTH = {0xFF01 + k: 0x21 + k for k in range(0x5E) if chr(0x21 + k).isalnum()}
-_FULL_WIDTH |= {ord(wide): ord(narrow) for wide, narrow in zip("－＞＝＋", "->=+", strict=True)}
-
-
-def fold_width(text: str) -> str:
-    """Convert full-width letters, digits and arrows to ASCII; positions do not change."""
-    return text.translate(_FULL_WIDTH)
+FULL_WIDTH = {0xFF01 + k: 0x21 + k for k in range(0x5E) if chr(0x21 + k).isalnum()}
+FULL_WIDTH |= {ord(wide): ord(narrow) for wide, narrow in zip("－＞＝＋", "->=+", strict=True)}
+"""Full-width letters, digits and arrows to ASCII, for ``str.translate``; positions stay."""
 
 
 @dataclass(frozen=True, slots=True)

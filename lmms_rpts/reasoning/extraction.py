@@ -10,13 +10,13 @@ from lmms_rpts.reasoning.answer_lines import CHAT_TOKEN, IsAnswer, is_answer_lin
 from lmms_rpts.reasoning.clues import (
     ARROW,
     CHINESE_NUMBERS,
+    FULL_WIDTH,
     Clue,
     Language,
     Mention,
     RawStep,
     ReasoningChain,
     find_mentions,
-    fold_width,
     is_bare_step,
     parse_step,
     read_label,
@@ -79,7 +79,7 @@ class Block:
 def find_blocks(text: str, is_answer: IsAnswer = is_answer_line) -> tuple[list[Block], bool]:
     """The steps of a text, without the lines that state the answer; whether it says more."""
     blocks: list[Block] = []
-    lines = _RUN_ON.sub("\n", fold_width(text)).splitlines()
+    lines = _RUN_ON.sub("\n", text.translate(FULL_WIDTH)).splitlines()
     open_, stray = False, len(lines) > MAX_LINES
     for written in lines[:MAX_LINES]:
         line = undecorated(written)
@@ -241,7 +241,7 @@ def extract_chain(
     left_out = 0
     if not any(step.premises for step in raw):
         style, raw = "sentences", []
-        for part in _SENTENCE_END.split(fold_width(text), maxsplit=MAX_LINES):
+        for part in _SENTENCE_END.split(text.translate(FULL_WIDTH), maxsplit=MAX_LINES):
             sentence = undecorated(part).strip()
             if sentence and not is_answer(sentence):
                 premises, conclusion, _ = _read_content(sentence)

@@ -307,9 +307,14 @@ class Record(Model):
         elif value.get("outcome") in ("scored", "no_steps") and value.get(cls.SCORE, 0) is None:
             raise FieldError(f"{cls.SCORE} should be a number from 0 to 1, not None")
         try:
-            return cls.model_validate(here)
+            record = cls.model_validate(here)
         except ValidationError as error:
             raise FieldError(first_fault(error)) from None
+        record.check()
+        return record
+
+    def check(self) -> None:
+        """Raise a FieldError if fields contradict each other, as in a file that was changed."""
 
     @classmethod
     def _check_version(cls, value: dict[str, Any]) -> None:

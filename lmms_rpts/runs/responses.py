@@ -24,7 +24,7 @@ from lmms_rpts.base.rows import (
     read_rows,
     row_files,
 )
-from lmms_rpts.runs.samples import NOT_METRICS, TARGET, holds_record, task_of
+from lmms_rpts.runs.samples import NOT_METRICS, SAMPLES, TARGET, holds_record
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
@@ -49,10 +49,14 @@ class LikelihoodError(ResponsesError):
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """The text of a model, None if there is none, and its token counts: ``_COUNTS``."""
+    """The text of a model, None if there is none, and its token counts: ``_COUNTS``.
+
+    ``is_first``: whether it is the first response to its document, or equal to that.
+    """
 
     text: str | None
     tokens: Mapping[str, int] | None = None
+    is_first: bool = True
 
 
 class RunKey(NamedTuple):
@@ -91,11 +95,13 @@ class SavedDocument:
 
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
+        first: SavedResponse | None = None
         for row, at in self.rows:
             entry = entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
             texts = responses_of(entry, row)
             for each in texts if at is None else texts[at : at + 1]:
-                yield entry, each
+                first = first or each
+                yield entry, replace(each, is_first=each.text == first.text)
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -180,10 +186,10 @@ def read_responses(
                 continue
             found = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
             # Of a folder with samples of lmms-eval, only these.
-            files += [each for each in found if task_of(each)] or found
+            files += [each for each in found if SAMPLES in each.stem] or found
         for file in files:
             # Samples of lmms-eval name their task in the file name alone.
-            task = task_of(file)
+            task = file.stem.partition(SAMPLES)[2] or None
             if only is not None and task is not None and task not in only:
                 saved.passed_over.add(task)
                 continue

@@ -101,17 +101,18 @@ async def read(
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
-    reading = unread(question, response, NO_THINKING)
-    if judged is not None:
+    if judged is None:
+        reading = unread(question, response, NO_THINKING)
+        chain, transform = reading.chain, reading.transform
+    else:
         chain, transform = await _read_steps(judged, question, judge, options)
-        reading = replace(reading, chain=chain, transform=transform)
     if statement:
         answer = await _read_stance(part, question, judge, options)
     elif options.grade is not None or options.form == "none":
         answer = _found_answer(part.spoken, question, options.grade)
     else:
         answer = await _read_answer(part.spoken, question, judge, options)
-    return replace(reading, answer=answer)
+    return Reading(question, response, chain, answer, transform)
 
 
 def unread(question: Question, response: str | None, reason: str) -> Reading:

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from lmms_rpts.base.schema import FieldError, Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.base.settings import Source
@@ -178,8 +178,8 @@ class RptsRecord(Record):
     instance: Question = Field(description="the document, without its images")
     settings: Scoring = Field(description="everything the score depends on, except the response")
 
-    @model_validator(mode="after")
-    def _fits_together(self) -> RptsRecord:
+    def check(self) -> None:
+        """Raise a FieldError if fields contradict each other, as in a file that was changed."""
         count = len(self.steps)
         if len(self.chain) != count:
             raise FieldError(f"the chain has {len(self.chain)} steps, but steps has {count}")
@@ -193,7 +193,6 @@ class RptsRecord(Record):
         for name, steps in places.items():
             if any(at >= count for at in steps):
                 raise FieldError(f"{name} refers to a step that does not exist")
-        return self
 
     @property
     def undecided(self) -> bool:

@@ -34,7 +34,7 @@ from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import CUT, Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import Diagnosis, Fault, FirstError, RptsRecord, Scoring
 from lmms_rpts.scoring.scorer import Scorer
-from lmms_rpts.scoring.steps import Judged, evidence_for, judge_steps
+from lmms_rpts.scoring.steps import Judged, judge_steps
 
 STEPLESS_FROM = 0.05
 """Share of responses without a readable step from which on a warning is logged."""
@@ -59,7 +59,8 @@ async def score_response(
 
 def unjudged(reading: Reading, judge: str, comparable: bool, options: Options) -> Judged:
     """A response that was read, and left unscored for the reason in its reading."""
-    tree, evidence = build_tree(reading.chain, 0, 0), evidence_for(reading.question, options)
+    tree = build_tree(reading.chain, 0, 0)
+    evidence = options.evidence or ("facts" if reading.question.reasoning else "image")
     return Judged(reading, tree, (), evidence, judge, comparable, reading.transform.error)
 
 

@@ -59,18 +59,14 @@ class Judged:
         return "\n".join(f"{line} [{score}]" for line, score in lines)
 
 
-def evidence_for(question: Question, options: Options) -> Evidence:
-    """The evidence for claims about the images of a question."""
-    return options.evidence or ("facts" if question.reasoning else "image")
-
-
 async def judge_steps(
     reading: Reading, question: Question, judge: Client, options: Options
 ) -> Judged:
     """Repair the chain of a response, and have the judge score each of its steps."""
     n_images, clues = len(question.visual_clue), question.textual_clue
     chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
-    tree, evidence = build_tree(chain, n_images, len(clues)), evidence_for(question, options)
+    tree = build_tree(chain, n_images, len(clues))
+    evidence = options.evidence or ("facts" if question.reasoning else "image")
     fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
     asked = {name: getattr(question, name) for name in fields}
     plan = plan_steps(chain, asked, evidence)

@@ -11,11 +11,10 @@ from pathlib import Path
 from pkgutil import resolve_name
 from typing import TYPE_CHECKING
 
-from lmms_rpts.base.settings import Settings, Table
+from lmms_rpts.base.settings import Table
 from lmms_rpts.judging.request_kinds import RequestKind
 
 if TYPE_CHECKING:
-    from lmms_rpts.scoring.scorer import Scorer
     from lmms_rpts.tasks.data import Check
 
 
@@ -75,16 +74,11 @@ class Benchmark:
         """The variable with the path of its data; empty if there is none."""
         if self.settings is None or "path" not in self.settings.model_fields:
             return ""
-        return self.settings.variables("path")[0]
+        return self.settings.VARIABLES["path"][0]
 
     def task_checks(self) -> Mapping[str, Callable[[], None]]:
         """The checks by task and group."""
         return {} if self.checks is None else dict(resolve_name(self.checks))
-
-    def scorer_of(self, task: str, settings: Settings, judge: str | None = None) -> Scorer:
-        """How responses to a task are scored; ``judge``: if the settings name none."""
-        scorer: Scorer = resolve_name(str(self.scorer))(task, settings, judge)
-        return scorer
 
     def data_checks(self) -> list[Check]:
         """The results of the checks of its data."""

@@ -203,7 +203,7 @@ class HubData:
             self.name,
             files,
             f"{' and '.join(files)} could not be downloaded from {self.name}",
-            f"Set {self.settings.variables('path')[0]} {self.wanted}, or retry with a connection.",
+            f"Set {self.settings.VARIABLES['path'][0]} {self.wanted}, or retry with a connection.",
         )
         return found
 

@@ -21,6 +21,7 @@ from lmms_rpts.tasks.rpts_eval.benchmark import BENCHMARK as RPTS_EVAL
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
+    from lmms_rpts.scoring.scorer import Scorer
 
 BENCHMARKS: Mapping[str, Benchmark] = {
     each.name: each for each in (RPTS_EVAL, ROME, CMMATH, REFORM_EVAL)
@@ -92,6 +93,12 @@ def record_schema() -> dict[str, Any]:
 
 
 # --- documents, for commands that need no model --------------------------------------------------
+
+
+def scorer_of(task: str, settings: Settings) -> Scorer:
+    """How responses to one of the tasks ``ANSWERED`` are scored."""
+    scorer: Scorer = resolve_name(str(ANSWERED[task].scorer))(task, settings)
+    return scorer
 
 
 def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:

@@ -9,7 +9,7 @@ import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
-from typing import Any
+from typing import Any, NamedTuple
 
 import pytest
 import torch
@@ -17,7 +17,7 @@ from lmms_eval.models.simple.llava_hf import LlavaHf
 from PIL import Image
 from transformers import LlavaForConditionalGeneration, LlavaProcessor
 
-from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options, read_image
+from lmms_rpts.host.hf_multimodal import HfMultimodal, cut, generation_options
 from tests.support.tables import table
 
 ON_CPU: dict[str, Any] = {"device": "cpu", "dtype": "float32", "attn_implementation": "eager"}
@@ -43,20 +43,15 @@ def model(loaded: HfMultimodal) -> Iterator[HfMultimodal]:
     loaded.batch_size = 1
 
 
-class Loss(float):
-    """A mean loss, with the sum of the log-probabilities and the number of tokens."""
+def likelihoods(model: HfMultimodal, requests: Sequence[Any]) -> list[Likelihood]:
+    return [Likelihood(*each) for each in model.loglikelihood(requests)]
 
+
+class Likelihood(NamedTuple):
+    loss: float
+    greedy: bool
     total: float
     tokens: int
-
-
-def likelihoods(model: HfMultimodal, requests: Sequence[Any]) -> list[tuple[Loss, bool]]:
-    found = []
-    for mean, greedy, total, tokens in model.loglikelihood(requests):
-        loss = Loss(mean)
-        loss.total, loss.tokens = total, tokens
-        found.append((loss, greedy))
-    return found
 
 
 def with_documents(model: Any) -> Any:
@@ -108,11 +103,11 @@ def test_the_sum_of_log_softmax(
     assert len(DOCS[doc_id]) == images
     prompt = f"user: {'<image>' * images}What is it?assistant:"
     expected = by_hand(checkpoint, prompt, option, DOCS[doc_id])
-    ((loss, greedy),) = likelihoods(model, [request("What is it?", option, doc_id)])
-    assert loss.tokens == len(expected)
-    assert loss.total == pytest.approx(sum(expected), abs=1e-4)
-    assert loss == pytest.approx(-sum(expected) / len(expected), abs=1e-4)
-    assert greedy is False
+    (found,) = likelihoods(model, [request("What is it?", option, doc_id)])
+    assert found.tokens == len(expected)
+    assert found.total == pytest.approx(sum(expected), abs=1e-4)
+    assert found.loss == pytest.approx(-sum(expected) / len(expected), abs=1e-4)
+    assert found.greedy is False
 
 
 def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
@@ -124,10 +119,10 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
     for size, order in ((3, 1), (4, -1), (16, -1)):
         model.batch_size = size
         found = likelihoods(model, asked[::order])[::order]
-        assert [loss.total for loss, _ in found] == pytest.approx(
-            [loss.total for loss, _ in alone], abs=1e-4
+        assert [each.total for each in found] == pytest.approx(
+            [each.total for each in alone], abs=1e-4
         )
-        assert [loss.tokens for loss, _ in found] == [loss.tokens for loss, _ in alone]
+        assert [each.tokens for each in found] == [each.tokens for each in alone]
 
 
 def test_greedy_options_are_known(model: HfMultimodal) -> None:
@@ -135,11 +130,11 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
     while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
         said = said.partition("\N{REPLACEMENT CHARACTER}")[0]
     assert said
-    (right, is_right), (wrong, is_wrong) = likelihoods(
+    right, wrong = likelihoods(
         model, [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
     )
-    assert (is_right, is_wrong) == (True, False)
-    assert right < wrong
+    assert (right.greedy, wrong.greedy) == (True, False)
+    assert right.loss < wrong.loss
 
 
 @table(
@@ -154,16 +149,15 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
 def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) -> None:
     model.batch_size = 2
     found = likelihoods(model, [request(context, option, 0), request("?", " x", 0)])
-    assert found[0][0].tokens > 0 or option == ""
-    assert math.isfinite(found[1][0])
+    assert found[0].tokens > 0 or (found[0].loss == math.inf and option == "")
+    assert math.isfinite(found[1].loss)
 
 
 def test_unconditional_likelihoods_need_no_document(model: HfMultimodal) -> None:
     """As lmms-eval requests them for its metric acc_mutual_info; and options that are functions."""
-    requests = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
-    alone, counted = likelihoods(model, requests)
-    assert alone[0] == pytest.approx(likelihoods(model, [request("", " cat", 2)])[0][0])
-    assert counted[0] == pytest.approx(likelihoods(model, [request("", " 2", 1)])[0][0])
+    asked = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
+    same = likelihoods(model, [request("", " cat", 2), request("", " 2", 1)])
+    assert [each.loss for each in likelihoods(model, asked)] == [each.loss for each in same]
 
 
 def test_models_without_likelihoods_are_refused(
@@ -185,26 +179,13 @@ def test_a_given_template_is_used(checkpoint: str, tmp_path: Path) -> None:
     )
     file = tmp_path / "own.jinja"
     file.write_text(template, encoding="utf-8")
-    expected = {
+    model = with_documents(HfMultimodal(checkpoint, chat_template=str(file), **ON_CPU))
+    for context, prompt in {
         "What?": "<s><image><image>What?.</s>A:\n",
         "A <image> and <image>": "<s>A <image> and <image>.</s>A:\n",
-    }
-    for given in (str(file), template):
-        model = with_documents(HfMultimodal(checkpoint, chat_template=given, **ON_CPU))
-        for context, prompt in expected.items():
-            ((loss, _),) = likelihoods(model, [request(context, " x", 1)])
-            assert loss.total == pytest.approx(by_hand(checkpoint, prompt, "x", DOCS[1])[0])
-
-
-def test_without_a_template_the_prompt_is_the_context(
-    model: HfMultimodal, checkpoint: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(model._chat, "template", None)
-    (loss, _), (empty, _) = likelihoods(
-        model, [request("What?", " x", 0), SimpleNamespace(args=("", ""))]
-    )
-    assert loss.total == pytest.approx(sum(by_hand(checkpoint, "<image>\nWhat?", " x", DOCS[0])))
-    assert empty == math.inf
+    }.items():
+        (found,) = likelihoods(model, [request(context, " x", 1)])
+        assert found.total == pytest.approx(by_hand(checkpoint, prompt, "x", DOCS[1])[0])
 
 
 class Task:
@@ -238,8 +219,8 @@ def test_turns_are_real_turns_and_the_last_begins_the_answer(
 ) -> None:
     images = DOCS[doc_id]
     prompt = f"user: {'<image>' * len(images)}qassistant: yesuser: And now?assistant: The answer is"
-    ((loss, _),) = likelihoods(model, [Task(messages_of).request(" x", doc_id)])
-    assert loss.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
+    (found,) = likelihoods(model, [Task(messages_of).request(" x", doc_id)])
+    assert found.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
 
 
 def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
@@ -253,14 +234,6 @@ def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
     text, _, visual, *where = task.request(settings, 0).args
     asked = SimpleNamespace(args=(text, settings, visual, None, *where))
     assert model.generate_until_multi_round([asked]) == [first * 2]
-
-
-def test_images_are_read(tmp_path: Path) -> None:
-    BLUE.save(tmp_path / "blue.png")
-    assert [read_image(each).mode for each in (BLUE, str(tmp_path / "blue.png"))] == ["RGB"] * 2
-    for other in ("film.mp4", {"type": "video"}, b"bytes"):
-        with pytest.raises(ValueError, match="takes images, not"):
-            read_image(other)
 
 
 # --- generation ----------------------------------------------------------------------------------
@@ -288,19 +261,6 @@ def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:
         model.batch_size = size
         assert model.generate_until(asked) == expected
     assert settings == before  # otherwise --use_cache would not find the responses
-
-
-def test_batches_of_generations(model: HfMultimodal) -> None:
-    """With and without images, with different settings; results keep the order of requests."""
-    asked = [
-        request(f"Question{'?' * doc_id}", {"max_new_tokens": length, "temperature": 0}, doc_id)
-        for length in (3, 9)
-        for doc_id in range(4)
-    ]
-    alone = model.generate_until(asked)
-    model.batch_size = 4
-    assert model.generate_until(asked) == alone
-    assert all(alone)
 
 
 def rounds_of(count: int) -> Any:
@@ -340,40 +300,18 @@ def test_conversations_in_rounds(model: HfMultimodal) -> None:
 
 @table(
     "settings, expected",
-    ({}, {"do_sample": False, "max_new_tokens": 1024, "temperature": None, "top_k": None}),
-    (
-        {"temperature": 0, "top_p": 0.9, "max_new_tokens": 5.0},
-        {"do_sample": False, "max_new_tokens": 5, "top_p": None},
-    ),
+    ({"top_p": 0.9}, {"do_sample": False, "max_new_tokens": 1024}),
+    ({"temperature": 0, "max_new_tokens": 5.0}, {"do_sample": False, "max_new_tokens": 5}),
     (
         {"temperature": 0.5, "top_p": None, "num_beams": 2, "image_aspect_ratio": "pad"},
         {"do_sample": True, "temperature": 0.5, "num_beams": 2, "max_new_tokens": 1024},
     ),
-    ({"do_sample": True}, {"do_sample": True, "max_new_tokens": 1024}),
 )
 def test_settings_of_generations(settings: dict[str, Any], expected: dict[str, Any]) -> None:
-    found = generation_options(settings)
-    assert found.items() >= expected.items()
-    if expected["do_sample"]:
-        assert found == expected
+    assert generation_options(settings) == expected
 
 
-@table(
-    "until, text",
-    (None, "a\n\nb END c"),
-    ("END", "a\n\nb "),
-    (["END", "\n\n", ""], "a"),
-    ([], "a\n\nb END c"),
-)
-def test_text_is_cut_at_stop_strings(until: Any, text: str) -> None:
-    assert cut("a\n\nb END c", until) == text
-
-
-@table(
-    "wrong, said",
-    ({"batch_size": "auto"}, "batch_size='auto'"),
-    ({"batch_size": 0}, "batch_size=0"),
-)
-def test_wrong_arguments_are_told(checkpoint: str, wrong: dict[str, Any], said: str) -> None:
-    with pytest.raises(ValueError, match=said):
-        HfMultimodal(checkpoint, **{**ON_CPU, **wrong})
+def test_text_is_cut_at_the_first_stop_string() -> None:
+    assert [cut("a\n\nb END c", each) for each in (None, "END", ["END", "\n\n", ""])] == [
+        *("a\n\nb END c", "a\n\nb ", "a")
+    ]

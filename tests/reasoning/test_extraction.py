@@ -7,9 +7,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import Step, extract_chain
-from lmms_rpts.reasoning.answer_lines import is_answer_line
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
-from lmms_rpts.reasoning.extraction import holds_reasoning
 from tests.reasoning.short import clues
 from tests.reasoning.strategies import texts
 from tests.support.tables import table
@@ -18,8 +16,7 @@ ZH_MARK = "结论"
 # A step, with places for its number and its premises
 WAYS_OF_WRITING = [
     *("Conclusion {}: from {}, x", "**Conclusion {}:** from {}, x", "> Conclusion {}: from {}, x"),
-    *("**Conclusion {}: from {}, x**", "- Conclusion {}: from {}, x", "conclusion{}: FROM {}, x"),
-    *("* Conclusion {}: from {}, x", "### Conclusion {}: from {}, x", "结论{}：根据{}，x"),
+    *("- Conclusion {}: from {}, x", "### Conclusion {}: from {}, x", "结论{}：根据{}，x"),
     *("  Conclusion {} : From {}: x", "Conclusion {}. Based on {}, x", "结论{}: 由{}可知，x"),
     *("Conclusion {}: According to {}, we can infer that x", "Conclusion {}: Given {}, x"),
     *("1. Conclusion {}: from {}, x", "**结论{}**：基于{}，x", "结论 {} ：结合{}，可以得出x"),
@@ -46,24 +43,18 @@ def test_ways_of_writing_a_step(line: str, answer: str) -> None:
     ("from Image 0 and Text 1, x", "i0 t1"), ("from Image 0 and Text 1 x", "i0 t1"),
     ("from Image 0, Text 1 and the Context, x", "i0 t1 x"), ("from Image 0 + Text 1, x", "i0 t1"),
     ("from Image 0, Text 1, and Text 2, x", "i0 t1 t2"), ("from Image 0 / Text 1, x", "i0 t1"),
-    ("from Images 0 and 1, x", "i0 i1"), ("from Images 0, 1 and 2, x", "i0 i1 i2"),
-    ("from the Context and Image 0, x", "x i0"), ("from both Image 0 and Image 1, x", "i0 i1"),
+    ("from Images 0, 1 and 2, x", "i0 i1 i2"), ("from the Context and Image 0, x", "x i0"),
     ("from Texts 0-2, x", "t0 t1 t2"), ("from Images 0 and 2, x", "i0 i2"),  # not a range
     ("from Texts 2-0, x", "t2 t0"), ("from Texts 0-65, x", "t0 t65"),
     ("from Texts 0-64, x", " ".join(f"t{at}" for at in range(65))),  # the longest range
     ("from the Context, x", "x"), ("from Image 0 and Image 0, x", "i0"),
     ("from the first image, x", "i0"), ("根据图片0和文本1，x", "i0 t1"), ("根据文本０，x", "t0"),
-    ("根据图片0、文本1和上下文，x", "i0 t1 x"), ("根据图片0与图片1，x", "i0 i1"),
-    ("根据图片0和1，x", "i0 i1"), ("根据第一张图，x", "i0"),
+    ("根据图片0、文本1和上下文，x", "i0 t1 x"), ("根据图片0和1，x", "i0 i1"),
 )  # fmt: skip
 def test_lists_of_premises(said: str, expected: str) -> None:
     assert extract_chain(f"Conclusion 0: {said}").chain.steps == (Step(clues(expected), "x"),)
 
 
-NUMBERED_EN = (
-    "1. Image 0 shows that the shop closes at six.\n2. Text 1 says that the bus arrives at seven.\n"
-    "3. Therefore the shop is closed when the bus arrives.\n\nFinal answer: disagree"
-)
 NUMBERED_ZH = (
     "第一步：图片0显示商店六点关门。\n第二步：文本1说公交车七点到。\n"
     "第三步：因此公交车到时商店已经关门。\n最终答案：不同意"
@@ -72,7 +63,6 @@ SENTENCES_EN = (
     "Image 0 shows that the shop closes at six. Text 1 says that the bus arrives at seven. "
     "Therefore, the shop is closed by then. So nobody can buy bread. I disagree."
 )
-SENTENCES_ZH = "图片0显示商店六点关门。文本1说公交车七点到。因此商店已经关门。所以我不同意该陈述。"
 
 
 @table(
@@ -80,29 +70,20 @@ SENTENCES_ZH = "图片0显示商店六点关门。文本1说公交车七点到�
     # A clue in the conclusion is not a premise; nor is a count after the list.
     ("steps", "Conclusion 0: from Image 0, the year fits Text 1.\n", "i0"),
     ("steps", "结论0：根据图片0，年份与文本1相符。", "i0"),
-    ("steps", "Conclusion 0: from Image 0, 5 apples are red.", "i0"),
-    ("steps", "结论0：根据图片0，3个苹果是红的。", "i0"),
     ("steps", "结论0：根据图片0和3个苹果的重量，x", "i0"),
     # Prose; "therefore" cites the step before it.
-    ("numbered", "1. Image 0 shows the next step.", "i0"),
-    ("numbered", "1. Image 0 leads to the conclusion that it rains.", "i0"),
     ("numbered", "1. The first image shows a cat.", "i0"),
     ("numbered", "1. 图片0文本1表明他在家。", "i0 t1"),
-    ("numbered", NUMBERED_EN, "i0; t1; c1"),
     ("numbered", NUMBERED_ZH, "i0; t1; c1"),
     ("sentences", SENTENCES_EN, "i0; t1; c1; c2"),
-    ("sentences", SENTENCES_ZH, "i0; t1; c1"),
     ("sentences", "10:30 is when Image 0 was taken.", "i0"),
     # Labels from 1, labels with gaps, numbers with gaps.
     ("steps", "Conclusion 1: from Image 0, a.\nConclusion 2: from Text 0, b.\n"
      "Conclusion 3: from Conclusion 1 and Conclusion 2, c.", "i0; t0; c0 c1"),
-    ("steps", "Image 0 -> Conclusion 3: a\nConclusion 3 + Text 0 -> Conclusion 7: b", "i0; c0 t0"),
     ("numbered", "5. Image 0 shows a cat.\n7. Therefore it is a pet.\n9. Step 7 and Text 0 ban it.",
      "i0; c0; c1 t0"),
     # Chinese ordinals number steps from 1.
-    *(("numbered", f"第一步：图片0有猫。\n第二步：文本0禁止。\n第三步：由{cited}可知，不能进。",
-       "i0; t0; c0 c1") for cited in ("步骤1和步骤2", "第一步和第二步")),
-    ("numbered", "第1步：根据图片0，a。\n第2步：根据文本0，b。\n第3步：根据第1步和第2步，c。",
+    ("numbered", "第一步：图片0有猫。\n第二步：文本0禁止。\n第三步：由第一步和步骤2可知，不能进。",
      "i0; t0; c0 c1"),
     ("numbered", "### Step 1\nImage 0 shows a cat.\n\n### Step 2\nText 0 bans cats.\n", "i0; t0"),
     ("numbered", "1. Image 0 shows a cat.\n2. Text 0 bans cats.\n3. Final answer: disagree",
@@ -112,9 +93,6 @@ SENTENCES_ZH = "图片0显示商店六点关门。文本1说公交车七点到�
      "i0; t1; c1"),
     # A remark in brackets does not end the list.
     ("steps", "Conclusion 0: from Image 0 (the menu) and Text 1, the dish is sold out.", "i0 t1"),
-    ("steps", "结论0：根据图片0（菜单）和文本1，这道菜卖完了。", "i0 t1"),
-    ("steps", "Conclusion 0: Since Image 0 shows a cat and Text 1 bans cats, the cat must go.",
-     "i0 t1"),
     ("steps", "Conclusion 0 (from Image 0): a\nConclusion 1 (from Conclusion 0 and Text 1): b",
      "i0; c0 t1"),
     # Words that only begin like "so", "hence" and similar words.
@@ -123,8 +101,6 @@ SENTENCES_ZH = "图片0显示商店六点关门。文本1说公交车七点到�
     # More sentences follow one that states the answer.
     ("sentences", "Therefore, I agree with the statement. Image 0 shows rain. Text 1 says dry.",
      "i0; t1"),
-    ("steps", "Well.\n\n**Steps**\n1. Image 0 -> Conclusion 0: a\n2. Text 1 → Conclusion 1: b\n"
-     "3. Conclusion 0 + Conclusion 1 => Conclusion 2: c\n\nFinal answer: agree", "i0; t1; c0 c1"),
     *(("none", text, None) for text in (
         "", "\n\n", "agree", "Final answer: disagree", "It is sunny.", "今天天气很好。", "->", "1.",
     )),
@@ -163,28 +139,6 @@ def test_the_only_step(text: str, conclusion: str) -> None:
     assert (only.premises, only.conclusion.rstrip("*_")) == (clues("i0"), conclusion)
 
 
-def test_what_the_caller_takes_for_an_answer_is_no_part_of_a_step_and_no_reasoning() -> None:
-    def is_answer(line: str) -> bool:
-        return line.startswith("I choose")
-
-    read = extract_chain(f"{STEP}a.\nI choose Image 0.", is_answer=is_answer)
-    assert read.chain.steps == (Step(clues("i0"), "a."),)
-    assert holds_reasoning("A fine day. I choose Image 0.")
-    assert not holds_reasoning("A fine day. I choose Image 0.", is_answer)
-
-
-@table(
-    "number",
-    *("{}. ", "{}) ", "({}) ", "{}、", "Step {}: ", "**Step {}:** ", "### Step {}\n", "步骤{}："),
-    *("第{}步，", "- Step {}: "),
-)
-def test_ways_of_numbering(number: str) -> None:
-    said = ("Image 0 shows A.", "Text 0 says B.", "From Step 1 and Step 2, C follows.")
-    text = "\n".join(number.format(k) + line for k, line in enumerate(said, start=1))
-    found = [step.premises for step in extract_chain(text).chain.steps]
-    assert found == [clues("i0"), clues("t0"), clues("c0 c1")]
-
-
 # Whether nothing is left out, or doubtful: else the judge rewrites the whole text.
 
 GOOD = "Conclusion 0: from Image 0, ok.\nConclusion 1: from Conclusion 0 and Text 0, ok."
@@ -196,30 +150,19 @@ BECAUSE = "Final answer: disagree, because "
     "text",
     f"{STEP}ok.\n\nSome argument in prose.\n\nConclusion 1: from Conclusion 0, b.",
     f"{STEP}ok.\n1. Image 0 and Text 1 show more.\nConclusion 1: from Text 0, b.",
-    "Conclusion 0: from Image 0, it follows:\n\nthat much more is said",
     "Conclusion 0: from Image 0, a.\nConclusion 1: it is late.",
-    f"{GOOD}\nConclusion: from Conclusion 1, more, so I agree.",
     f"{GOOD}\n\nVerdict: the statement is false because Image 0 shows more.",
-    "Conclusion 0: from Conclusion 0, Text 1 does not apply.",
     "Conclusion 0: from Text 1, 2 and 3, a.",
-    "Since Image 0 shows nine and Text 0 says eight, it is closed.",
-    "Image 0, 1 -> Conclusion 0: x",
     "Image 0 -> Conclusion 0: nine. Text 0 -> Conclusion 1: he left",
-    "Conclusion 0: from Image 0 and the letter, he left.",
-    "结论0：根据图片0和信件，他离开",
+    "Conclusion 0: from Image 0 and the letter, he left.", "结论0：根据图片0和信件，他离开",
     "Conclusion 0: from Text 0, he left.\nTherefore he is guilty.",
-    "Conclusion 0: from Image 0, he left. Therefore, he is guilty.",
-    f"{ARGUMENT}\n{GOOD}",
     f"{ARGUMENT}\n{GOOD}\nFinal answer: agree",
-    f"{ARGUMENT}\nConclusion 0: from Image 0, the sign\nsays stop.",
     "Conclusion 0: from Image 0, he left.\nThe house is empty.",
-    f"Image 0 matters most.\n{GOOD}",
     "Conclusion 0: from Image 0, he says:",
-    "结论0：根据图片0，他说：",
     # Lengths: an introduction of 60 characters, an answer of more than 80, more than 5000 lines
     f"{'x' * 60}\n{GOOD}", f"{GOOD}\n{BECAUSE:x<81}", "\n" * 4999 + GOOD,
     # Arrow lines: 12 is not a clue, no number, a label on another line
-    "Image 0 12 -> x.", "Image -> x.", "Image 0 + Texts -> x.", "Conclusion 3:\nImage 0 -> x.",
+    "Image 0 12 -> x.", "Image -> x.", "Conclusion 3:\nImage 0 -> x.",
 )  # fmt: skip
 def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
     assert not extract_chain(text).clean
@@ -229,12 +172,10 @@ def test_what_is_left_out_or_doubtful_is_not_clean(text: str) -> None:
     "text, steps",
     (GOOD, 2), (f"{GOOD}\nFinal answer: agree", 2), (f"Here is my reasoning: {GOOD}", 2),
     (f"Here are my steps:\n\n{GOOD}\n\n---\n**Final answer: disagree**", 2),
-    (f"{GOOD}\nTherefore, the statement is false.\nFinal answer: disagree", 2),
     (f"I look at all the clues one after the other, and these are my steps: \n{GOOD}", 2),
     (f"{'我逐一查看所有线索' * 8}，步骤如下：\n{GOOD}", 2),
     (f"{'x' * 59}\n{GOOD}", 2), (f"{GOOD}\n{BECAUSE:x<80}", 2), ("\n" * 4998 + GOOD, 2),
-    ("Image 0 -> x.", 1), ("1. Image 0 -> x.", 1), ("Conclusion 3: Image 0 -> x.", 1),
-    ("2) Conclusion 3: Image 0 -> x.", 1), ("Image 0 + Context -> x.", 1),
+    ("Image 0 -> x.", 1), ("2) Conclusion 3: Image 0 -> x.", 1), ("Image 0 + Context -> x.", 1),
 )  # fmt: skip
 def test_nothing_left_out_is_clean(text: str, steps: int) -> None:
     read = extract_chain(text)
@@ -250,29 +191,3 @@ def test_extraction_is_total(text: str, language: Language) -> None:
     assert len(read.chain.steps) <= len(text)
     assert not read.clean or all(step.premises for step in read.chain.steps)
     assert read_stance(text).answer in ("agree", "disagree", "undetermined", None)
-    is_answer_line(text)
-
-
-# Lines that state the answer; the answers themselves are rows of the grading corpus.
-
-ANSWERS = (
-    "Final answer: agree", "**Final answer: disagree**", "- Final answer: I do not agree.",
-    "- 3. Final answer: agree", "3. `Final answer: agree`", "Final answer: > agree", "Disagree",
-    "Conclusion: **I agree.**", "结论：不同意", "最终答案：不同意", "2) I agree.", "Agree.",
-    "Therefore, I disagree with the statement.", "因此，我同意该陈述。", "**最终答案：同意**",
-    "Final answer:", "Final answer: (2) agree", "1. Final answer: (2) agree",
-    # boxes, tags, chat tokens; the published prompt's own phrase
-    "Final answer: \\boxed{agree}", "Final answer: $\\boxed{\\text{disagree}}$", "agree<|im_end|>",
-    "<answer>agree</answer>", "Final answer: agree<|end|>", "支持给定声明",
-)  # fmt: skip
-REASONS = (
-    *("", "Image 0 -> Conclusion 0: A", "Conclusion 0: from Image 0, there are two cups."),
-    *("结论0：根据图片0，有两个杯子。", "1. Image 0 shows a cat.", "It is 2) false"),
-    "The statement can't be settled yet, look at Image 1.",
-    "Therefore the lorry is too high for the bridge.",
-)
-
-
-@table("line, answers", *((line, line in ANSWERS) for line in ANSWERS + REASONS))
-def test_answer_lines(line: str, answers: bool) -> None:
-    assert is_answer_line(line) is answers

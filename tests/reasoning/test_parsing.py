@@ -19,7 +19,7 @@ from lmms_rpts.reasoning import (
     parse_chain,
     rpts_score,
 )
-from lmms_rpts.reasoning.clues import is_bare_step, lower
+from lmms_rpts.reasoning.clues import lower
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
 from tests.support.tables import table
@@ -31,36 +31,28 @@ from tests.support.tables import table
     ("Image0 -> A", "i0 > A"), ("Image0 --> A", "i0 > A"), ("Image0→A", "i0 > A"),
     ("图片0 － > A", None),  # an arrow in two pieces is not an arrow
     ("Image0 -> A -> B", "i0 > A -> B"),  # only the first arrow belongs to the step
-    # white space, or none
-    ("image0+text1->conclusion0:A", "i0 t1 > A"),
-    ("\tImage\t0 -> A", "i0 > A"), ("图片\u30000 -> A", "i0 > A"),
+    ("image0+text1->conclusion0:A", "i0 t1 > A"), ("图片\u30000 -> A", "i0 > A"),
     # letters of either case, full-width letters, digits and colons
     ("IMAGE 0 + TEXT 1 -> CONCLUSION 0: A", "i0 t1 > A"),
     ("Image０ + Text１２ -> Conclusion０：A", "i0 t12 > A"),
-    # labels of the conclusion: with a number, without a number, none; English and Chinese words
-    ("Image0 -> Conclusion: A", "i0 > A"), ("图片0 -> 结论：A", "i0 > A"),
-    ("图片0 -> 结论 0 ： A", "i0 > A"), ("Image0 -> Step 3: A", "i0 > A"),
-    ("Conclusion 0: Image0 -> A", "i0 > A"),
+    # labels of the conclusion
+    ("Image0 -> Conclusion: A", "i0 > A"), ("图片0 -> 结论 0 ： A", "i0 > A"),
+    ("Image0 -> Step 3: A", "i0 > A"), ("Conclusion 0: Image0 -> A", "i0 > A"),
     # text that looks like a label
     ("Image0 -> Conclusion 5 is what one expects", "i0 > Conclusion 5 is what one expects"),
     ("Image0 -> time: 12:30", "i0 > time: 12:30"),
     # separators
-    ("Image0, Text1 -> A", "i0 t1 > A"), ("Image0 and Text1 -> A", "i0 t1 > A"),
-    ("Image0 & Text1 -> A", "i0 t1 > A"), ("Image 0 / Text 1 -> A", "i0 t1 > A"),
+    ("Image0, Text1 -> A", "i0 t1 > A"), ("Image 0 / Text 1 -> A", "i0 t1 > A"),
     ("(Image 0) + [Text 1] -> A", "i0 t1 > A"), ("Image #0 -> A", "i0 > A"),
     # lists and ranges
-    ("Images 0 and 1 -> A", "i0 i1 > A"), ("Images 0, 1 and 2 -> A", "i0 i1 i2 > A"),
     ("Images 0, 1, and 2 + Text 0 -> A", "i0 i1 i2 t0 > A"), ("Text 0-2 -> A", "t0 t1 t2 > A"),
-    ("文本0、1和2 -> A", "t0 t1 t2 > A"), ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
+    ("图片0和1 + 文本2 -> A", "i0 i1 t2 > A"),
     # the context, clues without a number, no premise at all, the same premise twice
     ("Context -> A", "x > A"), ("上下文 + 图片0 -> A", "x i0 > A"), ("背景 -> A", "x > A"),
     ("-> Conclusion0: A", "> A"), ("Text0 + Text0 -> A", "t0 t0 > A"),
-    # enumerated lines and list marks
-    ("1. Image0 -> A", "i0 > A"), ("2) Image0 + Text1 -> A", "i0 t1 > A"),
-    ("Step 1: Image0 -> A", "i0 > A"),
-    # other words for the clues
+    # enumerated lines; other words for the clues
+    ("1. Image0 -> A", "i0 > A"), ("Step 1: Image0 -> A", "i0 > A"),
     ("Picture 0 + Textual clue 1 -> A", "i0 t1 > A"), ("图像0 + 文本线索1 -> A", "i0 t1 > A"),
-    ("Visual clue 0 + Figure 1 -> A", "i0 i1 > A"),
     # not a step
     ("", None), ("Nothing is inferred here.", None), ("a - b > c", None),
 )  # fmt: skip
@@ -82,12 +74,7 @@ def test_one_line(line: str, expected: str | None) -> None:
     # a duplicate label: the nearest one before the reference counts
     ("Image0 -> Conclusion0: A; Conclusion0 -> Conclusion0: B; Conclusion0 -> Conclusion1: C",
      "i0 > A; c0 > B; c1 > C"),
-    # "Step" as a label
-    ("Image0 -> Step 3: A; Text0 -> Step 7: B; Conclusion3 + Conclusion7 -> Step 8: C",
-     "i0 > A; t0 > B; c0 c1 > C"),
     # a label before the premises; in a list it is not a premise
-    ("Conclusion 3: Image0 -> A; Conclusion 7: Text0 -> B; Conclusion3 -> C",
-     "i0 > A; t0 > B; c0 > C"),
     ("1. Conclusion 3: Image0 -> A; (2) **Conclusion 7**: Text0 -> B; - Step 8: Step 3 -> C",
      "i0 > A; t0 > B; c0 > C"),
     # a forward reference is kept, and so is a step that cites itself
@@ -107,34 +94,10 @@ def test_chains(lines: str, expected: str) -> None:
         assert stripped(parse_chain(lines.replace("; ", end))).steps == wanted.steps
 
 
-@table("cited", 2, 5, 10**20)
-def test_a_label_that_no_step_has_hits_no_step(cited: int) -> None:
-    read = parse_chain(["Image0 -> Conclusion0: A", f"Conclusion{cited} -> Conclusion1: B"])
-    (premise,) = read.steps[1].premises
-    assert premise.kind == "conclusion"
-    assert premise.index is not None
-    assert premise.index >= 2
-    assert any(f"{cited}" in problem for problem in read.problems)
-
-
-@table(
-    "line, bare",
-    ("Image 0 -> he left", True),
-    ("Conclusion 3: Image 0 -> he left", True),
-    ("Conclusion 3 -> he left", True),
-    ("Conclusion 3: -> he left", False),  # a label is not a premise
-    ("The letter and Image 0 -> he left", False),
-    ("Image 0 shows that he left", False),
-)
-def test_an_arrow_with_nothing_but_premises_before_it(line: str, bare: bool) -> None:
-    assert is_bare_step(line) is bare
-
-
 @table(
     "lines, language",
     (["Image0 -> 图片"], "en"),
     (["图片0 -> A"], "zh"),
-    (["上下文 -> Conclusion0: A"], "zh"),
     (["这里没有步骤，只有图片0", "Image0 -> A"], "en"),
     ([], "en"),
 )

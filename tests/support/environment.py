@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VARIABLES = [
     CONFIG,
     *("OPENAI_API_KEY", "OPENAI_API_URL", "OPENAI_BASE_URL", "WORLD_SIZE", "RANK", "LOCAL_RANK"),
-    *(name for table in SETTINGS_TABLES for name in table.variables()),
+    *(name for table in SETTINGS_TABLES for names in table.SETTINGS.values() for name in names),
 ]
 """All variables, except LMMS_RPTS_CACHE: see conftest.py."""
 VARIABLES.remove("LMMS_RPTS_CACHE")

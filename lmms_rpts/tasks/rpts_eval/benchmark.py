@@ -3,19 +3,11 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import ClassVar
 
-from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.rpts_eval.data import RptsSettings
 
 _HERE = "lmms_rpts.tasks.rpts_eval"
-
-
-class RptsSettings(Table, env_prefix="RPTS_"):
-    """The settings of RPTS-Eval."""
-
-    TABLE: ClassVar[str] = "rpts"
-    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded")
 
 
 BENCHMARK = Benchmark(

@@ -10,12 +10,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from functools import lru_cache, partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Several, Text
-from lmms_rpts.base.settings import load_settings
+from lmms_rpts.base.settings import Place, Table, load_settings, setting
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.scoring.options import Options, choose_judge
 from lmms_rpts.scoring.question import ReasoningDocument, Stance, field_faults, gold_faults
@@ -28,8 +28,6 @@ from lmms_rpts.tasks.data import (
     problem,
     raise_faults,
 )
-from lmms_rpts.tasks.images import add_image_column, named_faults
-from lmms_rpts.tasks.rpts_eval.benchmark import RptsSettings
 
 if TYPE_CHECKING:
     from datasets import Dataset
@@ -46,6 +44,14 @@ LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval_zh_free": ("zh",),
 }
 """The languages of each task and group."""
+
+
+class RptsSettings(Table, env_prefix="RPTS_"):
+    """The settings of RPTS-Eval."""
+
+    TABLE: ClassVar[str] = "rpts"
+    path: Place | None = setting(None, "folder of RPTS-Eval; without it, downloaded")
+
 
 _SET = "to a folder with texts_en.json, texts_zh.json and images/"
 _DATA = HubData(RptsSettings, HUB_DATASET, _SET)
@@ -114,6 +120,8 @@ def check_folder(texts: Path, images: Path, remedy: str) -> None:
 
 @lru_cache(maxsize=8)
 def _faults(texts: Path, images: Path, stamp: tuple[int, int]) -> list[str]:
+    from lmms_rpts.tasks.images import named_faults
+
     try:
         records = read_records(texts)
     except UserError as error:
@@ -249,6 +257,8 @@ def attach_images(dataset: Dataset, language: str | None) -> Dataset:
     An image is decoded only when its document is accessed. ``language``: None for the demo, whose
     instances name theirs.
     """
+    from lmms_rpts.tasks.images import add_image_column
+
     folder = DEMO if language is None else _DATA.folder(_texts(language), f"{IMAGES}/**")
     given: dict[str, list[Any]] = {
         name: [None] * len(dataset) for name in _COLUMNS if name not in dataset.column_names
