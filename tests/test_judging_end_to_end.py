@@ -114,7 +114,7 @@ def test_a_budget_stops_the_calls_and_a_higher_one_goes_on(
     rich = replay(tmp_path / "rich", gold, env)
     asked = [json.dumps(body, sort_keys=True) for body in server.requests[before:]]
     assert len(asked) == len({*asked}), "an answer was paid for twice"
-    assert f"budget of {budget:,} judge tokens" in poor.output
+    assert f"budget of {budget:,} (judge tokens)" in poor.output
     records = poor.records("rpts_eval_zh").values()
     assert any("budget" in record["reason"] for record in records if record["reason"])
     assert poor.results["rpts_eval"]["judge_coverage,none"] < 1

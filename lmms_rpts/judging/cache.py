@@ -1,17 +1,16 @@
 """On-disk cache of judge replies: one SQLite file in WAL mode, on a local disk.
 
 Several processes may use it at once. A reply is written when it arrives and survives a
-``kill -9``. An error of the file ends no run: it is reported once, and what could not be written is
-tried again with the next reply.
+``kill -9``. An error of the file ends no run: what could not be written is tried again later.
 """
 
 from __future__ import annotations
 
-import contextlib
-import os
 import sqlite3
 import time
 from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import astuple
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +21,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.types import Reply, Usage
 
 FILE = "answers.sqlite"
-# Seconds to wait while another process writes.
-LOCKED_FOR = 5.0
-
+LOCKED_FOR = 5.0  # seconds to wait while another process writes
 _CREATE = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, reply TEXT NOT NULL,
@@ -32,7 +29,6 @@ CREATE TABLE IF NOT EXISTS replies (
     reasoning_tokens INTEGER, created REAL NOT NULL)"""
 _FIND = "SELECT * FROM replies WHERE key = ?"
 _STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
-_NONE = (None, None, None)
 _UNWRITTEN = (
     "Judge replies cannot be cached in {} ({}). The run continues and retries; a later run will "
     "request the missing ones again: {}."
@@ -41,7 +37,7 @@ _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
 
 
 class CacheError(UserError):
-    """Raised if the cache file cannot be used; the message gives the file and the reason."""
+    """The cache file cannot be used; the message gives the file and the reason."""
 
 
 class AnswerCache:
@@ -56,16 +52,15 @@ class AnswerCache:
         self._unwritten: dict[str, tuple[Any, ...]] = {}
         self._warned = False
         try:
-            if folder is not None:
-                folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+            if self.path is not None:
+                self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
                 # Prompts and replies are private; SQLite's further files get the same mode.
-                with contextlib.suppress(FileExistsError):
-                    os.close(os.open(folder / FILE, os.O_RDWR | os.O_CREAT | os.O_EXCL, 0o600))
+                self.path.touch(mode=0o600)
             self._file = sqlite3.connect(
                 self.path or "", timeout=LOCKED_FOR, isolation_level=None, check_same_thread=False
             )
             # SQLite does not wait for another process that switches the mode: that one does it.
-            with contextlib.suppress(sqlite3.OperationalError):
+            with suppress(sqlite3.OperationalError):
                 self._file.execute("PRAGMA journal_mode = WAL")
             self._file.execute("PRAGMA synchronous = NORMAL")
             self._file.execute(_CREATE)
@@ -90,15 +85,14 @@ class AnswerCache:
 
     def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        used = reply.usage
-        tokens = (used.input_tokens, used.output_tokens, used.reasoning_tokens) if used else _NONE
+        tokens = astuple(reply.usage) if reply.usage else (None, None, None)
         row = (key, storable(judge), kind, storable(reply.text), reply.complete)
         self._unwritten[key] = (*row, storable(reply.note), *tokens, time.time())
-        self._run(_STORE, list(self._unwritten.values()))
+        self._run(_STORE, [*self._unwritten.values()])
 
     def close(self) -> None:
         """Write the replies held in memory, if possible, and close the file."""
-        self._run(_STORE, list(self._unwritten.values()))
+        self._run(_STORE, [*self._unwritten.values()])
         self._file.close()
 
     def _run(self, sql: str, rows: Sequence[tuple[Any, ...]]) -> Any:
@@ -111,8 +105,7 @@ class AnswerCache:
                     self._file.executemany(sql, rows)
                 self._unwritten = {}
         except sqlite3.Error as error:
-            # Each further wait would block the loop.
-            with contextlib.suppress(sqlite3.Error):
+            with suppress(sqlite3.Error):  # each further wait would block the loop
                 self._file.execute("PRAGMA busy_timeout = 0")
             if not self._warned:
                 self._warned = True

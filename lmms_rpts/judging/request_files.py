@@ -18,6 +18,7 @@ from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.types import NotAskedError, Reply, Request
 
 START = b'{"custom_id": "'
+_ID = len(START) + 64  # bytes up to the end of the key
 _LINE = START + b'%s", "method": "POST", "url": "/v1/chat/completions", "body": %s}\n'
 
 
@@ -25,10 +26,9 @@ class RequestWriter:
     """Writes each request into a file, and does not ask; its identity is that of the judge."""
 
     def __init__(self, name: str, judge: Any, path: Path) -> None:
-        self.identity = judge.identity
-        self._name, self._judge, self._path = name, judge, path
+        self.identity, self._name, self._judge, self._path = judge.identity, name, judge, path
         with path.open("rb") as lines:
-            self._written = {line[: len(START) + 64] for line in lines}
+            self._written = {line[:_ID] for line in lines}
 
     async def ask(self, request: Request) -> Reply:
         key = request.key({"judge": self._name, **self.identity})
@@ -36,15 +36,15 @@ class RequestWriter:
         if request.images:
             body = await self._judge.with_images(request, body)
         line = _LINE % (key.encode(), json.dumps(body).encode())
-        if line[: len(START) + 64] not in self._written:
-            self._written.add(line[: len(START) + 64])
+        if line[:_ID] not in self._written:
+            self._written.add(line[:_ID])
             with self._path.open("ab") as file:
                 file.write(line)
         raise NotAskedError("requests are in a file, and have no reply yet")
 
 
 def take_results(path: Path, folder: Path, judge: str) -> Counter[str]:
-    """Store the replies in a file of results in the cache; returns the number of each outcome.
+    """Store the replies in a file of results in the cache; the number of each outcome.
 
     ``replies``; ``known``: stored before; ``no results``; or ``failed: REASON``, to be asked again.
     """
@@ -55,7 +55,7 @@ def take_results(path: Path, folder: Path, judge: str) -> Counter[str]:
 def _take(line: bytes, cache: AnswerCache, judge: str) -> str:
     try:
         result = json.loads(line)
-        key, response, error = result["custom_id"], result.get("response"), result.get("error")
+        key, error = result["custom_id"], result.get("error")
         if "body" in result or not re.fullmatch("[0-9a-f]{64}", key):
             return "no results"
     except (ValueError, RecursionError, TypeError, LookupError, AttributeError):
@@ -63,9 +63,9 @@ def _take(line: bytes, cache: AnswerCache, judge: str) -> str:
     if (known := cache.find(key)) and known.complete:
         return "known"
     try:
-        body = response["body"]
-        if error or not isinstance(body, dict) or response.get("status_code", 200) != 200:
-            return f"failed: {shorten(message_of(error or body), 200)}"
+        body = result["response"]["body"]
+        if error or result["response"].get("status_code", 200) != 200:
+            raise ValueError(message_of(error or body))
         reply, _, _ = read_completion(json.dumps(body).encode())
     except Exception as failure:  # a result without a reply, of any form
         return f"failed: {shorten(message_of(error) or str(failure), 200)}"

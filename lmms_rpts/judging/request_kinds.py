@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -13,14 +13,14 @@ class RequestKind:
     """One kind of judge requests.
 
     Attributes:
-        name: name of the kind and of its templates: ``en/NAME.jinja``, and ``en/NAME_again.jinja``
-            for the reminder after a reply that cannot be parsed.
-        most_tokens: maximum tokens of a reply; judges with hidden thinking get more.
+        name: also of its templates: ``en/NAME.jinja``, and ``en/NAME_again.jinja``, the reminder
+            after a reply that cannot be parsed.
+        most_tokens: of a reply; judges with hidden thinking get more.
         fields: the fields of its templates, with values for a trial rendering.
         wanted: the expected value of a reply, for messages.
         templates: the folder of its templates, by language.
         words: the possible verdicts as the prompts name them, if they are a few words.
-        longest_reason: most characters of the reason in a structured reply; 0: no reason.
+        longest_reason: characters of the reason in a structured reply; 0: no reason.
     """
 
     name: str
@@ -53,12 +53,15 @@ _ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法�
 _GRADE = {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"}
 _GRADES = ("correct", "incorrect", "正确", "错误")
 _AGREES = {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"}
+_THOUGHT = {"thinking": "⟦1⟧"}
 _AGREED = ("consistent", "inconsistent", "一致", "不一致")
+_TOOLS = ("pretended", "none", "假装", "没有")
 _AT = Path(__file__).parent / "prompts"
 # Folders of their own: a digest of the templates in a folder is recorded with each score.
-_ANSWERS_AT, _THINKING_AT = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
+_GRADING, _THINKING = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
 _scored = partial(RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT)
-_KINDS = {
+# The known kinds by name; the modules of benchmarks add theirs.
+KINDS = {
     kind.name: kind
     for kind in (
         _scored("image", fields=_CLAIM),
@@ -69,30 +72,15 @@ _KINDS = {
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
         RequestKind("answer", 64, _ANSWER, "an answer", _AT, _ANSWERS, 0),
-        RequestKind("grade", 512, _GRADE, "one of correct and incorrect", _ANSWERS_AT, _GRADES),
+        RequestKind("grade", 512, _GRADE, "correct or incorrect", _GRADING, _GRADES),
+        RequestKind("consistency", 512, _AGREES, "consistent or inconsistent", _GRADING, _AGREED),
         RequestKind(
-            "consistency", 512, _AGREES, "one of consistent and inconsistent", _ANSWERS_AT, _AGREED
-        ),
-        RequestKind(
-            "pretended_tools",
-            512,
-            {"thinking": "⟦1⟧"},
-            "one of pretended and none",
-            _THINKING_AT,
-            ("pretended", "none", "假装", "没有"),
-            QUOTING,
+            "pretended_tools", 512, _THOUGHT, "pretended or none", _THINKING, _TOOLS, QUOTING
         ),
     )
 }
 
 
-def add_request_kinds(kinds: Iterable[RequestKind]) -> None:
-    """Register the kinds of a benchmark; registering the same kind again has no effect."""
-    for kind in kinds:
-        if _KINDS.setdefault(kind.name, kind) != kind:
-            raise ValueError(f"another kind of requests named {kind.name!r} is registered already")
-
-
 def request_kinds() -> Mapping[str, RequestKind]:
     """The known kinds by name."""
-    return _KINDS
+    return KINDS

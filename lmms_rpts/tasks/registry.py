@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import SettingError, Settings, Table
-from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.cmmath.benchmark import BENCHMARK as CMMATH
 from lmms_rpts.tasks.data import DataError
@@ -38,7 +38,7 @@ ANSWERED = {task: b for b in BENCHMARKS.values() for task in (*b.scored, *b.answ
 """Those, and the tasks and groups whose answers a benchmark grades."""
 
 for _each in BENCHMARKS.values():
-    add_request_kinds(_each.request_kinds)
+    KINDS.update((kind.name, kind) for kind in _each.request_kinds)
 
 
 class BenchmarkError(SettingError):

@@ -72,7 +72,7 @@ def plan_answers(
             request = grader.request(prompts, doc, answer)
             questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
     planned = PlannedSet(loaded, chains, tuple(questions), (), seen=0)
-    version = questions[0].request.prompt_version if questions else ""
+    version = prompts.version(questions[0].request.kind) if questions else ""
     return Plan(judge, (planned,), version, limit, seed, settings)
 
 

@@ -10,7 +10,7 @@ from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
 
 T = TypeVar("T")
@@ -66,14 +66,14 @@ def settings_of(**values: Any) -> Settings:
 
 def _field(kind: str) -> str:
     """The field that has the text of a question."""
-    fields = request_kinds()[kind].fields
+    fields = KINDS[kind].fields
     texts = [name for name, value in fields.items() if isinstance(value, str)]
     return "conclusion" if "conclusion" in texts else texts[0]
 
 
 def question(text: str, kind: str = "image", **options: Any) -> Request:
     """A request to score ``text``."""
-    fields = {**request_kinds()[kind].fields, _field(kind): text}
+    fields = {**KINDS[kind].fields, _field(kind): text}
     return Request(kind, "en", fields, PROMPTS, **options)
 
 

@@ -22,7 +22,7 @@ import pytest
 from lmms_rpts.judging import cache
 from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.request_files import take_results
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import RefusedError, Reply, Request, TransientError, Verdict
 from tests.judging.questions import (
     PROMPTS,
@@ -97,7 +97,7 @@ def golden() -> dict[str, str]:
     keys = {}
     for language in ("en", "zh"):
         for kind in kinds:
-            request = Request(kind, language, request_kinds()[kind].fields, PROMPTS)
+            request = Request(kind, language, KINDS[kind].fields, PROMPTS)
             keys[f"{language} {kind}"] = request.key(identity)
             if kind in ("image", "inference"):
                 again = request.asked_again(Reply("hm"))

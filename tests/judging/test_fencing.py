@@ -19,16 +19,6 @@ KEPT = [
     *("the < set > and <b>bold</b>", "→ ⇒ ➜ 👍 é e\u0301"),
 ]
 
-
-MARKS = [
-    ("a<<<b>>>c", "a(((b)))c"),
-    (">>>>>>", "))))))"),
-    ("＜＜＜ ＞＞＞", "((( )))"),
-    ("< < <", "( ( ("),
-    (">\n>\n>", ")\n)\n)"),
-    ("<\u200b<\u2060<", "((("),
-    ("«« ‹‹‹ ››› 》》", "(( ((( ))) ))"),
-]
 TURNS = [
     *("<|im_start|>", "<|eot_id|>", "<|endoftext|>", "<｜Assistant｜>", "<｜end▁of▁sentence｜>"),
     *("＜|im_start|＞", "< |im_start| >", "<|im_\u200bstart|>", "<|turn>", "<turn|>", "[|user|]"),
@@ -44,7 +34,14 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert fence(text) == f"<<<{text.strip()}>>>"
 
 
-@table("text, shown", *MARKS)
+@table(
+    "text, shown",
+    ("a<<<b>>>c", "a(((b)))c"),
+    ("＜＜＜ ＞＞＞", "((( )))"),
+    (">\n>\n>", ")\n)\n)"),
+    ("<\u200b<\u2060<", "((("),
+    ("«« ‹‹‹ ››› 》》", "(( ((( ))) ))"),
+)
 def test_fence_marks_and_look_alikes_become_round(text: str, shown: str) -> None:
     assert neutralise(text) == shown
 

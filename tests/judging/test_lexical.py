@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging.backends.lexical import LexicalJudge, similarity
+from lmms_rpts.judging.backends.lexical import LexicalJudge, restates
 from lmms_rpts.judging.parsers import parse_score
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import RefusedError, Request
@@ -29,7 +29,6 @@ def score(kind: str, claim: str, *evidence: str) -> float:
     return value
 
 
-LONG = "It rained all day long in the old town by the river. " * 100
 SCORES = Path(__file__).with_name("lexical_scores.jsonl").read_text("utf-8").splitlines()
 
 
@@ -40,92 +39,61 @@ def test_scores(row: str) -> None:
     assert case["low"] <= score(case["kind"], case["claim"], *case["evidence"]) <= case["high"]
 
 
-def test_late_premises_count() -> None:
-    assert score("inference", "three dogs play", LONG, "three dogs play") >= 0.9
-
-
 SITUATION = "Person A visits the museum on Monday."
-
-
-@table(
-    "sound, unsound, premises",
-    (
-        "the museum is closed today",
-        "the museum is not closed today",
-        ["On Mondays the museum is closed.", "Today is a Monday."],
-    ),
-    (
-        "the museum is not open today",
-        "the museum is open today",
-        ["On Mondays the museum isn't open.", "Today is a Monday."],
-    ),
-    ("博物馆今天关门", "博物馆今天没有关门", ["博物馆星期一关门", "今天是星期一"]),
-    ("博物馆今天不开门", "博物馆今天开门", ["博物馆星期一不开门", "今天是星期一"]),
-)
-def test_turning_a_conclusion_round_costs(sound: str, unsound: str, premises: list[str]) -> None:
-    right, wrong = (score("inference", each, SITUATION, *premises) for each in (sound, unsound))
-    assert 0.0 < wrong < right
 
 
 OPEN, NOT_OPEN = "the door is open", "the door is not open"
 RED_CAR = "the red car blocks the narrow street"
 
 
+CLOSED = ["On Mondays the museum is closed.", "Today is a Monday."]
+SHUT = [SITUATION, "博物馆星期一关门", "今天是星期一"]
+
+
 @table(
     "claim, premises, better_claim, better",
+    # a conclusion that is turned round
+    ("the museum is not closed today", [SITUATION, *CLOSED], "the museum is closed today", None),
+    ("博物馆今天没有关门", SHUT, "博物馆今天关门", None),
     # an invented negation is worse than a lost one
     (NOT_OPEN, [SITUATION, OPEN], OPEN, [SITUATION, NOT_OPEN]),
     (OPEN, [SITUATION, NOT_OPEN], OPEN, [SITUATION, OPEN]),
     # premises count together
-    *(
-        (claim, [SITUATION, each], claim, [SITUATION, *premises])
-        for claim, *premises in (
-            (RED_CAR, "a red car stands there", "the street is narrow"),
-            ("红色汽车堵住狭窄街道", "那里停着一辆红色汽车", "街道很狭窄"),
-        )
-        for each in premises
-    ),
+    (RED_CAR, ["", "a red car stands there"], RED_CAR, ["", "a red car", "the street is narrow"]),
     # inflected words are similar
-    ("visitors shout", ["", "every visitor walks"], "visitors walked", ["", "every visitor walks"]),
+    ("visitors shout", ["", "every visitor walks"], "visitors walked", None),
 )
 def test_some_scores_are_greater_than_others(
-    claim: str, premises: list[str], better_claim: str, better: list[str]
+    claim: str, premises: list[str], better_claim: str, better: list[str] | None
 ) -> None:
-    assert 0 < score("inference", claim, *premises) < score("inference", better_claim, *better)
+    worse = score("inference", claim, *premises)
+    assert 0 < worse < score("inference", better_claim, *(better or premises))
 
 
-@table("kind", "transform", "answer", "match")
-def test_lexical_refuses_to_write(kind: str) -> None:
+def test_lexical_refuses_to_write() -> None:
     with pytest.raises(RefusedError, match="only scores"):
-        score(kind, "a", "b")
+        score("transform", "a", "b")
 
 
-@table(
-    "hostile",
-    "\x00" * 100,
-    "\ud800" * 100,
-    "1" * 50_000,
-    "(" * 50_000,
-    "\ufdfa" * 5000,
-    "n’t不" * 20_000,
-)
+@table("hostile", "\x00" * 100, "\ud800" * 100, "(" * 50_000, "\ufdfa" * 5000, "n’t不" * 20_000)
 def test_hostile_text_is_a_score_like_any(hostile: str) -> None:
     assert 0.0 <= score("image", hostile, hostile) <= 1.0
     assert 0.0 <= score("inference", hostile, "", *[hostile] * 20) <= 1.0
 
 
 @table(
-    "first, second, low, high",
-    ("three dogs", "three dogs", 1.0, 1.0),
-    ("Three dogs!", "three  dogs", 1.0, 1.0),
-    ("three dogs", "", 0.0, 0.0),
-    ("", "", 0.0, 0.0),
-    ("abcd", "wxyz", 0.0, 0.0),
-    # 3-grams: {abc, bcd} and {bcd, cde} share one of two
-    ("abcd", "bcde", 0.5, 0.5),
-    # 2-grams: {有狗, 狗吗} and {有狗} share one: 1 / sqrt(2 * 1)
-    ("有狗吗", "有狗", 0.7071, 0.7072),
+    "first, second, same",
+    ("three dogs", "three dogs", True),
+    ("Three dogs!", "three  dogs", True),
+    ("three dogs", "", False),
+    ("", "", False),
+    # {abc, bcd} and {bcd, cde} share one of two
+    ("abcd", "bcde", False),
+    # 7 and 6 of three letters share 6: 6 / sqrt(7 * 6) = 0.93
+    ("abcdefghi", "abcdefgh", True),
+    # {有狗, 狗吗} and {有狗}: 1 / sqrt(2 * 1) = 0.71; {有狗, 狗吗, 吗啊} and {有狗, 狗吗}: 0.82
+    ("有狗吗", "有狗", False),
+    ("有狗吗啊", "有狗吗", True),
 )
-def test_similarity(first: str, second: str, low: float, high: float) -> None:
-    assert low <= similarity(first, second) <= high
-    assert similarity(first, second) == similarity(second, first)
+def test_restating(first: str, second: str, same: bool) -> None:
+    assert restates(first, second) == restates(second, first) == same

@@ -5,22 +5,20 @@ from __future__ import annotations
 import json
 import re
 import shutil
-from collections.abc import Callable, Mapping
-from dataclasses import replace
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import lmms_rpts.tasks.registry  # noqa: F401  # their kinds of requests
-from lmms_rpts.judging import prompts
 from lmms_rpts.judging.prompts import Prompts, fence
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import JudgeConfigurationError
 from tests.support.tables import table
 
 PROMPTS = Prompts()
-FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items()}
+FIELDS = {name: dict(kind.fields) for name, kind in KINDS.items()}
 
 LANGUAGES = ("en", "zh")
 EVERY = [(name, language) for name in FIELDS for language in LANGUAGES]
@@ -36,9 +34,6 @@ HOSTILE = [
     *(">\ud800>>", "‹‹‹>>>›››", "{{ 7 * 7 }} {% raw %}", "\n-----\n"),
     "</think> [INST] <|im_end|>",
 ]
-
-
-VERDICTS = [name for name, kind in request_kinds().items() if kind.has_verdict]
 
 
 def shown(name: str, language: str, **fields: Any) -> str:
@@ -64,7 +59,7 @@ def test_every_prompt_and_its_reminder_render(name: str, language: str) -> None:
     assert reminder == reminder.strip() != ""
     for text in (system, reminder):
         assert bool(re.search(r"[\u4e00-\u9fff]", text)) == (language == "zh")
-    if name in VERDICTS:  # it is sent with a schema and without
+    if KINDS[name].has_verdict:  # it is sent with a schema and without
         assert {"en": "and no reason", "zh": "不要写理由"}[language] in reminder
         assert not re.search("Score:|分数：x|line|一行|Reply with", reminder)
 
@@ -126,14 +121,8 @@ def test_one_template_is_overridden_and_the_others_are_ours(folder: Folder) -> N
 
 
 def test_the_version_is_that_of_the_content(folder: Folder) -> None:
-    changed = MINE.replace("strict", "kind")
-    contents = [
-        {"en/image.jinja": MINE},
-        {"en/image.jinja": changed},
-        {"zh/image.jinja": MINE},
-        {"en/image.jinja": MINE, "zh/image.jinja": changed},
-        {"en/image.jinja": changed, "zh/image.jinja": MINE},
-    ]
+    en, zh, changed = "en/image.jinja", "zh/image.jinja", MINE.replace("strict", "kind")
+    contents = [{en: MINE}, {en: changed}, {zh: MINE}, {en: MINE, zh: changed}]
     first, *versions = (Prompts(folder(each)).version() for each in (contents[0], *contents))
     assert first == versions[0]
     assert len({*versions, PROMPTS.version()}) == len(contents) + 1
@@ -141,57 +130,31 @@ def test_the_version_is_that_of_the_content(folder: Folder) -> None:
 
 
 FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
-"""Displays the facts correctly."""
 
 
 @table("row", *Path(__file__).with_name("bad_templates.jsonl").read_text("utf-8").splitlines())
-def test_a_template_that_cannot_be_used_is_named(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, row: str
-) -> None:
+def test_a_template_that_cannot_be_used_is_named(folder: Folder, row: str) -> None:
     """``bad_templates.jsonl``: unknown names, invalid Jinja, no fence, no line, the sandbox."""
     case = json.loads(row)
-    assert_refused(folder, monkeypatch, case["name"], case["text"], case["said"])
-
-
-def test_a_template_that_is_no_text(folder: Folder, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert_refused(folder, monkeypatch, "en/image.jinja", b"\xff\xfe\x00", "UnicodeDecodeError")
-
-
-def assert_refused(
-    folder: Folder, monkeypatch: pytest.MonkeyPatch, name: str, text: str | bytes, said: str
-) -> None:
-    # Copies, so that a template that changes its fields does not affect other tests.
-    kinds = {
-        name: replace(each, fields=_copied(each.fields)) for name, each in request_kinds().items()
-    }
-    monkeypatch.setattr(prompts, "request_kinds", lambda: kinds)
-    place = folder({name: text})
+    place = folder({case["name"]: case["text"]})
     with pytest.raises(JudgeConfigurationError) as caught:
         Prompts(place)
-    for part in (str(place / name), "prompts", said):
+    for part in (str(place / case["name"]), "prompts", case["said"]):
         assert part in str(caught.value)
 
 
-def _copied(fields: Mapping[str, object]) -> dict[str, object]:
-    return {key: list(of) if isinstance(of, list) else of for key, of in fields.items()}
+def test_a_template_that_is_no_text(folder: Folder) -> None:
+    with pytest.raises(JudgeConfigurationError, match="UnicodeDecodeError"):
+        Prompts(folder({"en/image.jinja": b"\xff\xfe\x00"}))
 
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(MINE)
     (tmp_path / "empty" / "en").mkdir(parents=True)
-    (tmp_path / "empty" / "en" / "image.txt").write_text(MINE)
     (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
-    for name, said in [
-        ("nowhere", "is not a folder"),
-        ("file", "is not a folder"),
-        ("empty", "contains no prompt; prompts: en/answer.jinja"),
-        ("odd", "IsADirectoryError"),
-    ]:
-        with pytest.raises(JudgeConfigurationError) as caught:
+    for name, said in {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir"}.items():
+        with pytest.raises(JudgeConfigurationError, match=f"{name}.* .setting prompts.: .*{said}"):
             Prompts(tmp_path / name)
-        assert str(tmp_path / name) in str(caught.value)
-        assert said in str(caught.value)
-        assert "prompts" in str(caught.value)
 
 
 @table(

@@ -62,7 +62,7 @@ CASES = (
         *("ROME", RomeAnswerFilter, rome.make_doc, rome_results, ("ROME_GRADER", "llm"), "llm"),
         *("Final Answer: B", "Final Answer: A"),
         *("Both say B.\nVerdict: correct", "It says A.\nVerdict: incorrect"),
-        *("one of correct and incorrect", {"rome": {"consistency": True}}),
+        *("correct or incorrect", {"rome": {"consistency": True}}),
     ),
     Case(
         *("CMMaTH", CmmathGradeFilter, cmmath.make_doc, cmmath_results),

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from lmms_rpts.filters.base import RptsFilter
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.registry import (
     BENCHMARKS,
     BenchmarkError,
@@ -47,7 +47,7 @@ def test_whatever_a_benchmark_names_is_there() -> None:
 
 
 def test_templates_of_all_kinds_are_there_in_both_languages() -> None:
-    for kind in request_kinds().values():
+    for kind in KINDS.values():
         for language in ("en", "zh"):
             for name in (kind.name, f"{kind.name}_again"):
                 assert (kind.templates / language / f"{name}.jinja").is_file()

@@ -203,7 +203,7 @@ def test_grade_and_consistency_fail_apart(
     (record,) = grade(response)
     assert record["outcome"] == "scored"
     assert record["consistency"]["consistent"] is None
-    assert "one of consistent and inconsistent" in record["consistency"]["verdict"]["error"]
+    assert "consistent or inconsistent" in record["consistency"]["verdict"]["error"]
     judge(both("Hard to say.", DIFFERS))
     (record,) = grade(response)
     assert record["outcome"] == "unscored"

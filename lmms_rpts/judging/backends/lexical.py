@@ -9,14 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Mapping, Set
-from functools import lru_cache
+from dataclasses import dataclass
 from typing import Any
 
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import RefusedError, Reply, Request
 
-# What separates words: all but letters, digits and Chinese characters
-_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")
+_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")  # what separates words
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # 3, 10:30, 2.5: numbers that a description must share with its fact
 _NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
@@ -47,7 +46,6 @@ _COMMON = frozenset(_COMMON_ENGLISH.split())
 _CUT = str.maketrans(dict.fromkeys(_COMMON_CHINESE, " "))
 # "isn't", "they're", "it’s": the part after the word
 _SHORTENED = re.compile(r"(?:n['’]t|['’](?:s|re|ll|ve|d|m))\b")
-# A run of Chinese characters, or a word of other letters
 _RUN = re.compile(r"[\u4e00-\u9fff]+|[^\W\u4e00-\u9fff]+")
 
 # Coverage at or below which a conclusion counts as unrelated, and at or above which it follows.
@@ -59,67 +57,57 @@ _MISMATCH = 0.5
 _INVENTED, _LOST = 0.5, 0.75
 
 
+@dataclass
 class LexicalJudge:
-    """Scores the share of a claim that its evidence covers."""
+    """Scores the share of a claim that its evidence covers; refuses all other kinds."""
+
+    scores: Set[str] = SCORED
+    refusal: str = "the lexical judge only scores; it cannot rewrite or parse text"
 
     async def ask(self, request: Request) -> Reply:
         """The score of a claim: how well it fits one of the facts, or follows from the premises."""
-        if request.kind not in SCORED:
-            raise RefusedError("the lexical judge only scores; it cannot rewrite or parse text")
+        if request.kind not in self.scores:
+            raise RefusedError(self.refusal)
         fields: Mapping[str, Any] = request.fields
-        claim: str = fields["conclusion"]
-        content, negated = _content(claim), _negates(claim)
-        score = 0.0
-        if "facts" in fields:
-            numbers = set(_NUMBER.findall(unicodedata.normalize("NFKC", claim[:_LONGEST])))
-            for fact in fields["facts"]:
-                fits = _coverage(content, _content(fact))
-                # Differing numbers or negations make it doubtful.
-                known = unicodedata.normalize("NFKC", fact[:_LONGEST])
-                fits *= 1.0 if numbers <= {*_NUMBER.findall(known)} else _MISMATCH
-                fits *= 1.0 if negated == _negates(fact) else _MISMATCH
-                score = max(score, fits)
-            return Reply(f"Score: {score:.1f}", value=round(score, 1))
-        situation = fields["context"]
-        premises = [*fields["premises"]] or [situation]
-        known_words = frozenset[str]().union(*map(_content, premises))
-        score = _coverage(content, known_words, _content(situation))
-        if negated:
-            score *= 1.0 if any(map(_negates, [situation, *premises])) else _INVENTED
-        elif any(map(_negates, premises)):
-            score *= _LOST
+        claim, situation = fields["conclusion"][:_LONGEST], fields.get("context", "")[:_LONGEST]
+        words, around = _content(claim), _content(situation)
+        numbers = set(_NUMBER.findall(unicodedata.normalize("NFKC", claim)))
+        negated, score = bool(_NEGATION.search(claim)), 0.0
+        # One fact after another; premises count together.
+        follows = "premises" in fields
+        for source in [[*fields["premises"]] or [situation]] if follows else zip(fields["facts"]):
+            texts = [text[:_LONGEST] for text in source]
+            known = set[str]().union(*map(_content, texts))
+            found = len(words & known) + _SITUATION * len((words & around) - known)
+            share = (found / len(words) if words else 0.0) - _NOTHING
+            fits = min(1.0, max(0.0, share / (_ALL - _NOTHING)))
+            denied = any(map(_NEGATION.search, texts))
+            if follows and negated and not denied:
+                fits *= 1.0 if _NEGATION.search(situation) else _INVENTED
+            elif negated != denied:
+                fits *= _LOST if follows else _MISMATCH
+            told = {*_NUMBER.findall(unicodedata.normalize("NFKC", texts[0]))}
+            fits *= 1.0 if follows or numbers <= told else _MISMATCH
+            score = max(score, fits)
         return Reply(f"Score: {score:.1f}", value=round(score, 1))
 
 
-def similarity(first: str, second: str) -> float:
-    """Cosine similarity of the character n-gram sets of two texts, in [0, 1]."""
-    chinese = _CHINESE.search(first[:_LONGEST]) and _CHINESE.search(second[:_LONGEST])
-    size = 2 if chinese else 3
-    a, b = _grams(first, size), _grams(second, size)
-    if not a or not b:
-        return 0.0
-    return float(len(a & b) / (len(a) * len(b)) ** 0.5)
-
-
 def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion restates a text, by the rule that chain repair uses."""
-    return similarity(conclusion, text) > RESTATES_ABOVE
+    """Whether a conclusion restates a text, by cosine similarity of their sets of 3 characters."""
+    texts = conclusion[:_LONGEST], text[:_LONGEST]
+    size = 2 if all(map(_CHINESE.search, texts)) else 3
+    folded = (unicodedata.normalize("NFKC", each).lower() for each in texts)
+    plain = (_LETTERS.sub(" ", each).strip() for each in folded)
+    one, two = ({each[k : k + size] for k in range(len(each) - size + 1)} for each in plain)
+    return bool(one and two) and len(one & two) / (len(one) * len(two)) ** 0.5 > RESTATES_ABOVE
 
 
-def _coverage(claim: Set[str], known: Set[str], situation: Set[str] = frozenset()) -> float:
-    """The share of the claim that is known, stretched to [0, 1]."""
-    if not claim:
-        return 0.0
-    found = len(claim & known) + _SITUATION * len((claim & situation) - known)
-    return min(1.0, max(0.0, (found / len(claim) - _NOTHING) / (_ALL - _NOTHING)))
-
-
-def _content(text: str) -> Set[str]:
+def _content(text: str) -> set[str]:
     """N-grams of content words: 3 letters, or 1 and 2 Chinese characters.
 
     N-grams make "walks" similar to "walked". If no word is a content word, all words are used.
     """
-    folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text[:_LONGEST]).lower())
+    folded = _SHORTENED.sub("", unicodedata.normalize("NFKC", text).lower())
     words = [word for word in _RUN.findall(folded.translate(_CUT)) if word not in _COMMON]
     pieces: set[str] = set()
     for word in words or _RUN.findall(folded):
@@ -129,15 +117,3 @@ def _content(text: str) -> Set[str]:
             whole = f" {word} "
             pieces.update(whole[k : k + 3] for k in range(len(whole) - 2))
     return pieces
-
-
-def _negates(text: str) -> bool:
-    return bool(_NEGATION.search(text[:_LONGEST]))
-
-
-# One conclusion is compared with many texts.
-@lru_cache(maxsize=256)
-def _grams(text: str, size: int) -> frozenset[str]:
-    folded = unicodedata.normalize("NFKC", text[:_LONGEST]).lower()
-    words = _LETTERS.sub(" ", folded).strip()
-    return frozenset(words[k : k + size] for k in range(len(words) - size + 1))

@@ -1,9 +1,8 @@
 """Prompts for judges: one Jinja2 template per file, by language; a custom folder overrides them.
 
-Text that a model wrote is fenced, so that it cannot pose as part of the instructions: it stands
-between ``<<<`` and ``>>>``. These marks inside it, and the marks that separate turns in chat
-models, are rewritten with round brackets. Invisible characters are removed: they could hide a mark
-from these rules, but not from a tokenizer.
+Text that a model wrote is fenced, so that it cannot pose as instructions: between ``<<<`` and
+``>>>``. These marks inside it, and those that separate turns in chat models, become round brackets.
+Invisible characters are removed: they could hide a mark from these rules, not from a tokenizer.
 """
 
 from __future__ import annotations
@@ -16,37 +15,30 @@ from typing import Any
 
 from lmms_rpts.base.escaping import did_you_mean, storable
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.request_kinds import request_kinds
-from lmms_rpts.judging.types import JudgeConfigurationError, Message, Parser, Rebuilt, Request
+from lmms_rpts.judging.request_kinds import KINDS
+from lmms_rpts.judging.types import JudgeConfigurationError, Message, Rebuilt, Request
 
-# Maximum length of a fenced text in characters; the middle of a longer one is left out.
-LONGEST_FENCED = 16_000
+LONGEST_FENCED = 16_000  # characters; the middle of a longer text is left out
+_CUT = "\n-----\n"
 
 _OPENING, _CLOSING = "<＜‹«《〈", ">＞›»》〉"
 # Two double marks, or three of any; with blanks between: "< < <"
 _MARKS = re.compile(
-    "|".join(
-        rf"[{double}]\s{{0,3}}[{double}]|[{signs}](?:\s{{0,3}}[{signs}]){{2,}}"
-        for signs, double in ((_OPENING, "«《"), (_CLOSING, "»》"))
-    )
+    rf"[«《]\s{{0,3}}[«《]|[{_OPENING}](?:\s{{0,3}}[{_OPENING}]){{2,}}"
+    rf"|[»》]\s{{0,3}}[»》]|[{_CLOSING}](?:\s{{0,3}}[{_CLOSING}]){{2,}}"
 )
 _TURNS = re.compile(
-    # <|im_start|>, <|eot_id|>, <｜Assistant｜>; not the bars of "1 < |x| and |y| > 2"
-    r"[<＜]\s{0,3}[|｜][^<>|｜＜＞\n]{2,40}[|｜]\s{0,3}[>＞]"
-    # <|turn>, <turn|>, [|user|]
+    # <|im_start|>, <｜Assistant｜>, <|turn>, <turn|>, [|user|]; not "1 < |x| and |y| > 2"
+    r"(?i)[<＜]\s{0,3}[|｜][^<>|｜＜＞\n]{2,40}[|｜]\s{0,3}[>＞]"
     r"|<\|/?[a-z_]{3,30}>|</?[a-z_]{3,30}\|>|\[\|[a-z_ ]{2,30}\|\]"
-    # <BOS_TOKEN>, <extra_id_1>, <end_of_utterance>, <seed:bos>
-    r"|</?[a-z_:]{0,20}(?:token|extra_id|reserved|special|utterance|context|bos|eos|turn)"
-    r"[a-z0-9_]{0,12}>"
-    # <s>, </s>, <think>, <image>, <<SYS>>
+    # <BOS_TOKEN>, <extra_id_1>, <end_of_utterance>, <seed:bos>; <s>, </s>, <think>, <<SYS>>
+    r"|</?[a-z_:]{0,20}(?:token|extra_id|reserved|special|utterance|context|[be]os|turn)[a-z0-9_]{0,12}>"
     r"|<{1,2}\s{0,3}/?(?:s|unk|pad|sop|eop|sys|system|user|assistant|human|image|img|video|audio"
     r"|(?:start|end)_of_(?:text|image)|think(?:ing)?|thought|reasoning|tool_call|tool_response"
     r"|function_calls?|instructions?|endoftext)\s{0,3}/?>{1,2}"
     # [INST], [/INST], [gMASK], [TOOL_CALLS]
-    r"|\[/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_CALLS|TOOL_RESULTS|S?GMASK|MASK|BOS|EOS"
-    r"|EOT|THINK)\]",
-    re.IGNORECASE,
+    r"|\[/?(?:INST|SYS|SYSTEM_PROMPT|AVAILABLE_TOOLS|TOOL_(?:CALLS|RESULTS)|S?G?MASK|[BE]OS|EOT"
+    r"|THINK)\]"
 )
 # Zero-width spaces and joiners, direction marks, tags; also fillers, which count as letters.
 _INVISIBLE = re.compile(
@@ -55,7 +47,7 @@ _INVISIBLE = re.compile(
 )
 # control characters, of which terminals and some tokenizers make something else
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]")
-_ROUND = str.maketrans(dict.fromkeys([*_OPENING, "["], "(") | dict.fromkeys([*_CLOSING, "]"], ")"))
+_ROUND = str.maketrans(f"{_OPENING}[{_CLOSING}]", "(" * 7 + ")" * 7)
 
 
 def fence(text: str) -> str:
@@ -75,156 +67,109 @@ def neutralise(text: str) -> str:
     return visible
 
 
-_CUT = "\n-----\n"
-
-
 class Prompts:
-    """The prompts of one run.
+    """The prompts of one run; ``folder``: templates that replace ours of the same name.
 
-    ``folder``: custom templates, which replace the built-in ones of the same name, such as
-    ``en/image.jinja``. A JudgeConfigurationError names an invalid file and its error.
+    A JudgeConfigurationError names an invalid file and its error.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        self._folder = folder
-        self._versions: dict[Path, str] = {}
-        if folder is not None:
-            self._check(folder)
+        self._folder, self._versions = folder, dict[Path, str]()
+        for path in (sorted(folder.rglob("*.jinja")) or [folder]) if folder else ():
+            self._check(path, path.relative_to(folder or path).as_posix())
 
     def version(self, kind: str = "inference") -> str:
         """Digest of the templates of a kind and of those in its folder, in all languages.
 
-        A run with other prompts is another measurement: records, validity files and the comparison
-        of runs name this digest. By default, that of the prompts of RPTS.
+        A run with other prompts is another measurement. By default, of the prompts of RPTS.
         """
-        place = request_kinds()[kind].templates
+        place = KINDS[kind].templates
         if place not in self._versions:
             content = hashlib.sha256()
             for path in sorted(place.rglob("*.jinja")):
                 name = path.relative_to(place).as_posix()
-                own = self._folder / name if self._folder else path
+                own = (self._folder or place) / name
                 text = (own if own.exists() else path).read_text(encoding="utf-8")
                 content.update(f"{name}\0{text}\0".encode())
             self._versions[place] = content.hexdigest()[:8]
         return self._versions[place]
 
-    def request(
-        self,
-        kind: str,
-        language: str,
-        *,
-        parse: Parser | None = None,
-        images: tuple[JudgeImage, ...] = (),
-        **fields: Any,
-    ) -> Request:
-        """A request of this kind, or of ``KIND_seen`` if there are images; ``fields``: of its
-        template; ``language``: ``en`` or ``zh``."""
-        if images and f"{kind}_seen" in request_kinds():
-            kind = f"{kind}_seen"
+    def request(self, kind: str, language: str, **fields: Any) -> Request:
+        """A request of this kind, or of ``KIND_seen`` if there are ``images``, in ``en`` or ``zh``.
+
+        ``parse`` and ``images`` are those of the request; all others fill its template.
+        """
+        parse, images = fields.pop("parse", None), fields.pop("images", ())
+        kind = f"{kind}_seen" if images and f"{kind}_seen" in KINDS else kind
         return Request(kind, language, fields, self, parse, images)
 
     def render(self, name: str, language: str, **fields: object) -> list[Message]:
         """The messages of the prompt ``name``: system message (instructions) and user message."""
-        rendered = self._render(name, language, **fields)
-        system, _, user = rendered.partition(_CUT)
-        return [
-            {"role": "system", "content": system.strip()},
-            {"role": "user", "content": user.strip()},
-        ]
+        system, _, user = self._render(f"{language}/{name}", **fields).partition(_CUT)
+        chat = {"system": system, "user": user}
+        return [{"role": role, "content": text.strip()} for role, text in chat.items()]
 
     def reminder(self, name: str, language: str) -> str:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
-        return self._render(f"{name}_again", language).strip()
+        return self._render(f"{language}/{name}_again").strip()
+
+    def _render(self, name: str, **fields: object) -> str:
+        return str(self._environment.get_template(f"{name}.jinja").render(**fields))
 
     @cached_property
     def _environment(self) -> Any:
         from jinja2 import FileSystemLoader, StrictUndefined
         from jinja2.sandbox import ImmutableSandboxedEnvironment
 
-        folders = [*([self._folder] if self._folder else []), *_folders()]
-        return ImmutableSandboxedEnvironment(
-            loader=FileSystemLoader(folders),
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-            auto_reload=False,  # one run, one prompt
-            autoescape=False,
+        places = [self._folder] if self._folder else []
+        places += dict.fromkeys(kind.templates for kind in KINDS.values())
+        blocks = {"trim_blocks": True, "lstrip_blocks": True, "auto_reload": False}
+        environment = ImmutableSandboxedEnvironment(
+            loader=FileSystemLoader(places), undefined=StrictUndefined, **blocks
         )
+        environment.filters["fence"] = fence
+        return environment
 
-    def _render(self, name: str, language: str, **fields: object) -> str:
-        self._environment.filters["fence"] = fence
-        return str(self._environment.get_template(f"{language}/{name}.jinja").render(**fields))
-
-    def _check(self, folder: Path) -> None:
-        """Check the folder's templates by rendering each of them."""
-        places = _folders()
-        known = [path.relative_to(at).as_posix() for at in places for path in at.rglob("*.jinja")]
-        templates = sorted(folder.rglob("*.jinja"))
-        if not templates:
-            what = "contains no prompt" if folder.is_dir() else "is not a folder"
-            raise JudgeConfigurationError(
-                f"prompts={str(folder)!r} {what}; prompts: {', '.join(sorted(known))}"
-            )
-        for path in templates:
-            name = path.relative_to(folder).as_posix()
-            try:
-                fault: str | None = f"unknown prompt.{did_you_mean(name, known)}"
-                if name in known:
-                    fault = self._fault(name, path.read_text(encoding="utf-8"))
-            except Exception as error:  # any error of a template; the message names the file
-                fault = f"{type(error).__name__}: {error}"
-            if fault:
-                raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
-
-    def _fault(self, path: str, text: str) -> str | None:
+    def _check(self, path: Path, name: str) -> None:
+        """Render a template with fields like ⟦1⟧, of which fences leave a ⟧ alone."""
         from jinja2 import meta
 
-        language, name = path.removesuffix(".jinja").split("/")
-        kind = request_kinds().get(name)
-        fields = kind.fields if kind else {}
-        rendered = self._render(name, language, **fields)
-        unknown = meta.find_undeclared_variables(self._environment.parse(text))
-        unknown -= {*fields, *self._environment.globals}
-        if unknown:
-            return f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
-        instructions, line, _ = rendered.partition(_CUT)
-        if not line and (fields or not rendered.strip()):
-            return "it is empty, or no line ----- separates the instructions from the text to judge"
-        for field, value in fields.items():
-            text = "".join(value) if isinstance(value, str | list) else ""
-            if text and text in rendered.replace(fence(text), ""):
-                shown = f"{{{{ {field if isinstance(value, str) else 'each'} | fence }}}}"
-                return f"write {shown}, so that {field} cannot pose as instructions"
-            if text and text in instructions:
-                return "the text to judge must be below the line -----"
-        return None
-
-
-def _folders() -> list[Path]:
-    return list({kind.templates: None for kind in request_kinds().values()})
+        names = [f"{kind}{end}" for kind in KINDS for end in ("", "_again")]
+        known = [f"{language}/{each}.jinja" for language in ("en", "zh") for each in names]
+        fields = KINDS[path.stem].fields if path.stem in KINDS else {}
+        trial = self._environment.overlay()
+        trial.filters = {**trial.filters, "fence": lambda text: fence(text) and "⟧"}
+        fault = ""
+        try:
+            shown = trial.get_template(name).render(**fields)
+            unknown = meta.find_undeclared_variables(trial.parse(path.read_text("utf-8")))
+            above, line, _ = shown.partition(_CUT)
+            if unknown := unknown - {*fields, *trial.globals}:
+                fault = f"{min(unknown)!r} is undefined; known fields: {', '.join(fields)}"
+            elif "⟦" in shown or "⟧" in above or not above.strip() or (fields and not line):
+                fault = "below a line -----, each text is needed as {{ FIELD | fence }}"
+        except Exception as error:  # any error of a template; the message names the file
+            fault = f"{type(error).__name__}: {error}"
+        if name not in known:
+            fault = f"it is none of {', '.join(known)}.{did_you_mean(name, known)}"
+        if fault:
+            raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
 
 
 def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
     """A request with these fields, from the fields of a record; None if there is no such prompt."""
-    from jinja2 import TemplateNotFound, UndefinedError
+    from jinja2 import UndefinedError
 
-    if name not in request_kinds():
-        return None
-    prompts = prompts_of(version, name)
     try:
+        prompts = prompts_of(version, name)
         system, user = (each["content"] for each in prompts.render(name, language, **fields))
-    except (TemplateNotFound, UndefinedError):  # in this language, or with other fields
+    except (LookupError, UndefinedError):  # no such kind or language; other fields
         return None
     return Rebuilt(system, user, prompts.version(name) == version)
 
 
 @cache
 def prompts_of(version: str, kind: str) -> Prompts:
-    """The prompts of a version: of this package, or of the setting ``prompts``; else the latter."""
-    built_in = _prompts(None)
-    if built_in.version(kind) == version:
-        return built_in
-    return _prompts(load_settings().prompts)
-
-
-_prompts = cache(Prompts)
+    """The prompts of a version: of this package, or else of the setting ``prompts``."""
+    ours = Prompts()
+    return ours if ours.version(kind) == version else Prompts(load_settings().prompts)

@@ -12,7 +12,7 @@ from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.request_kinds import add_request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import NO_JUDGE, Request
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import FromJudge, JudgeGrade
@@ -35,7 +35,7 @@ from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_gr
 if TYPE_CHECKING:
     from lmms_rpts.grading import Grade
 
-add_request_kinds(REQUEST_KINDS)
+KINDS.update((each.name, each) for each in REQUEST_KINDS)
 
 UNDECIDED = "the rules leave it undecided"
 """The beginning of the reason why a response that only rules graded has no score."""
