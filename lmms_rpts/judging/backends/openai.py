@@ -14,7 +14,7 @@ from typing import Any
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.images import MEDIA_TYPE, ImageError
+from lmms_rpts.judging.images import MEDIA_TYPE
 from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import (
@@ -117,10 +117,8 @@ class OpenAIJudge:
         """The body with the images, each after its name, at the begin of the first user message."""
         parts: list[dict[str, Any]] = []
         for image in request.images:
-            try:  # in another thread, so that other calls are not delayed
-                content = await asyncio.to_thread(image.encoded)
-            except ImageError as error:
-                raise RefusedError(str(error)) from None
+            # In another thread, so that other calls are not delayed
+            content = await asyncio.to_thread(image.encoded)
             url = f"data:{MEDIA_TYPE};base64,{base64.b64encode(content).decode('ascii')}"
             parts.append({"type": "text", "text": f"{image.name}:"})
             parts.append({"type": "image_url", "image_url": {"url": url}})
@@ -146,19 +144,17 @@ class OpenAIJudge:
             return bytes((await asyncio.wait_for(call, limit)).content)
         except APIStatusError as error:
             answer, secrets = error.response, self._secrets
-            fault = read_fault(answer.status_code, answer.content, answer.headers, secrets)
+            fault = read_fault(answer.status_code, answer.headers, answer.content, secrets)
             raise fault from None
         except asyncio.TimeoutError:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
             cause = error.__cause__
+            reason = f"{cause or error}" or type(cause).__name__
+            reason = f"no connection to {self._url}, or it was lost: {shown(reason, self._secrets)}"
             # By name: the library below depends on openai's version.
-            lost = type(cause).__name__ not in ("ConnectError", "ConnectTimeout", "ProxyError")
-            what = "the connection was lost" if lost else "no connection"
-            reason = shown(str(cause or error), self._secrets) or type(cause).__name__
-            raise TransientError(
-                f"{what} to {self._url}: {reason}", kind="" if lost else "unreachable"
-            ) from None
+            new = type(cause).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError")
+            raise TransientError(reason, kind="unreachable" if new else "") from None
 
     def _change(self, fault: Fault, body: Mapping[str, Any]) -> dict[str, Any]:
         """What the next call does otherwise; empty if the server refuses nothing that we sent."""
@@ -172,8 +168,14 @@ class OpenAIJudge:
         elif fault.status not in (400, 422) or not isinstance(fault.error, RefusedError):
             return {}
         elif _LENGTH.search(words) and _EXCEEDS.search(words):
-            limits = {name: _fitting(words, body[name]) for name in body if name.endswith("tokens")}
-            return {name: fits for name, fits in limits.items() if fits}
+            name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
+            sent = body.get(name, 0)
+            said = set(map(int, re.findall(r"\d{2,9}", words.replace(",", "")))) - {400, sent}
+            # "at most 4096 tokens, you asked for 4200 (3688 in the messages, 512 in the completion)"
+            for numbers in ({a - b for a in said for b in said}, said):
+                if fits := [number for number in numbers if 16 <= number < sent]:
+                    return {name: max(fits)}  # fewer than 16 tokens hold no score
+            return {}
         elif (needed := _MUST_BE.search(words)) and needed[1] not in (*_FIELDS, "stream"):
             value = needed[2] == "true"
             return {} if body.get(needed[1]) is value else {needed[1]: value}
@@ -223,7 +225,6 @@ _MUST_BE = re.compile(
 )
 _LENGTH = re.compile(r"token|context|input length|上下文")
 _EXCEEDS = re.compile(r"too (?:large|long|many|high)|at most|maximum|exceed|range|longer|超")
-_NUMBER = re.compile(r"(?<![\w.-])(?:\d{1,3}(?:,\d{3})+|\d{1,9})(?![\w-]|\.\d)")
 # No request can succeed, unless the server tells when to come again: credit, key, account, model.
 _FINAL = re.compile(
     r"(?:insufficient|invalid|incorrect|missing|expired|unknown|no such|not a valid|out of|no more)"
@@ -233,14 +234,14 @@ _FINAL = re.compile(
     r"|api[ _-]?key\b.{0,30}(?:invalid|not valid|incorrect|expired|missing)|(?:login|auth\w*) fail"
     r"|model(?:\b|_).{0,80}(?:not|n't)[ _](?:exist|found)|模型不存在|鉴权|身份验证"
 )
-_UNSAFE = re.compile(
-    r"content[ _-]?(?:filter|policy|management)|moderation|flagged|safety|data_?inspection"
-    r"|inappropriate|敏感|违规|不安全"
+# Errors and reasons for an end: filters of contents
+_FILTERED = re.compile(
+    r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refus|guard|moderation|flagged"
+    r"|content (?:policy|management)|data_?inspection|inappropriate|敏感|违规|不安全"
 )
 _BUSY = re.compile(r"rate[ _-]?limit|too many requests|throttl|loading|限流")
-# "Please try again in 7.5s", "retryDelay": "28s"
-_AGAIN = re.compile(r"(?:try again|retry)\D{0,30}(\d{1,9}(?:\.\d{1,9})?) ?(ms|s|m|h)", re.I)
-_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "h": 3600.0}
+# "Please try again in 7.5s", "retryDelay": "28s": such an end is not final
+_LATER = re.compile(r"(?:try again|retry) ?(?:in|after|delay)", re.I)
 
 
 class Fault(Exception):  # noqa: N818
@@ -251,9 +252,7 @@ class Fault(Exception):  # noqa: N818
         self.status, self.error, self.words = status, error, words
 
 
-def read_fault(
-    status: int, content: bytes, headers: Mapping[str, str] | None = None, secrets: str = ""
-) -> Fault:
+def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str = "") -> Fault:
     """The error in a response; its words are the message, codes and types: no quoted request."""
     try:
         body = json.loads(content)
@@ -265,28 +264,25 @@ def read_fault(
     words = " ".join([said, *codes]).lower()
     if status == 200:  # of some gateways
         status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
-    again, wait = _AGAIN.search(text[:LONGEST]), None
-    if again:
-        wait = float(again[1]) * _SECONDS[again[2].lower()]
+    wait, later = None, _LATER.search(text[:LONGEST])
     with suppress(ValueError):
-        wait = max(0.0, float((headers or {}).get("retry-after", "")))
+        wait = max(0.0, float(headers.get("retry-after", "")))
+    if place := headers.get("location", "").partition("?")[0]:
+        said = f"it redirects to {place}: set OPENAI_BASE_URL to that address"
     said = shown(f"({status}): {said}", secrets)
     error: Exception
-    if status in (400, 403, 422, 451) and _UNSAFE.search(words):
+    if status in (400, 403, 422, 451) and _FILTERED.search(words):
         error, status = RefusedError(f"the judge's server refused the contents {said}"), 451
-    elif status in (401, 402, 403, 404) or (wait is None and _FINAL.search(words)):
+    elif status in (301, 302, 307, 308, 401, 402, 403, 404) or (
+        not later and wait is None and _FINAL.search(words)
+    ):
         error = FatalJudgeError(f"the judge's server reports {said}")
-    elif 300 <= status < 400:
-        place = shown((headers or {}).get("location", "").partition("?")[0], secrets)
-        reason = f"the judge's server redirects to {place}: set OPENAI_BASE_URL to that address"
-        error = FatalJudgeError(reason)
     elif status in (200, 408, 409, 425, 429) or status >= 500:
         reason = f"the judge's server {'sent no chat completion' if status == 200 else 'failed'}"
         busy = status in (429, 529) or _BUSY.search(words)
         error = TransientError(f"{reason} {said}", wait, "throttled" if busy else "")
     else:
-        hint = "; try smaller images: set image_size in rpts.toml" if status == 413 else ""
-        error = RefusedError(f"the judge's server refused {said}{hint}")
+        error = RefusedError(f"the judge's server refused {said}")
     return Fault(status, error, words)
 
 
@@ -303,18 +299,6 @@ def message_of(body: object) -> str:
     return json.dumps(body) if inner is None else " ".join([message_of(inner), *more])
 
 
-def _fitting(words: str, sent: int) -> int | None:
-    """The number of tokens that a refusal leaves, if it is less than was sent.
-
-    "maximum context length is 4096 tokens. However, you requested 4200 tokens (3688 in the
-    messages, 512 in the completion)" leaves 4096 - 3688; "at most 4096 completion tokens" 4096.
-    """
-    numbers = {int(each.replace(",", "")) for each in _NUMBER.findall(words)} - {0, 1, 400, sent}
-    # Fewer than 16 tokens hold no score.
-    room = {a - b for a in numbers for b in numbers if 16 <= a - b < sent}
-    return max(room or {number for number in numbers if 16 <= number < sent}, default=None)
-
-
 def shown(text: str, secrets: str) -> str:
     """A server's text for a message: one short, printable line without keys and images."""
     return shorten(mask(printable(text[:LONGEST]), secrets), 500)
@@ -323,9 +307,8 @@ def shown(text: str, secrets: str) -> str:
 # ---- replies
 
 _PAGE = "a page of HTML: this is no OpenAI-compatible endpoint; does the address end in /v1?"
-# Reasons for an end: the limit of tokens; a filter; a failure
+# Reasons for an end: the limit of tokens, and failures
 _CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
-_FILTERED = re.compile(r"filter|safety|recitation|prohibited|blocklist|spii|sensitive|refus|guard")
 _BROKEN_OFF = re.compile(r"abort|cancel|error|timeout|insufficient|malformed|fail")
 
 
@@ -345,7 +328,7 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool, str
     choices = known.get("choices") if isinstance(known, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
     if not isinstance(choice, Mapping) or choice.get("error"):
-        raise read_fault(200, json.dumps(choice or known).encode(), secrets=secrets)
+        raise read_fault(200, {}, json.dumps(choice or known).encode(), secrets)
     message = choice.get("message")
     message = message if isinstance(message, Mapping) else {"content": choice.get("text")}
     finish = shown(str(choice.get("finish_reason") or "").lower(), secrets)
@@ -378,12 +361,11 @@ def _usage(counted: object) -> Usage | None:
     counted = counted if isinstance(counted, Mapping) else {}
     details = counted.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, Mapping) else 0
-    tokens = [counted.get("prompt_tokens"), counted.get("completion_tokens"), thought]
-    read, made, thought = (0 if number is None else number for number in tokens)
+    made = counted.get("completion_tokens")
+    tokens: list[Any] = [counted.get("prompt_tokens") or 0, made, thought or 0]
     # Accepting 2**70 would exhaust any budget.
-    if not all(type(number) is int and 0 <= number <= 10**8 for number in (read, made, thought)):
-        return None
-    return Usage(read, made, min(thought, made)) if read + made else None
+    plausible = all(type(number) is int and 0 <= number <= 10**8 for number in tokens)
+    return Usage(*tokens) if plausible and any(tokens) else None
 
 
 def _check(model: str, settings: Settings) -> str | None:
