@@ -277,7 +277,7 @@ def test_a_judge_that_only_says_429_is_waited_for_with_a_word(messages: list[str
     assert "waiting up to 300 s" in message
 
 
-@table("failure, kind", (LOST, "lost"), (TransientError("load", kind="starting"), "load"))
+@table("failure, kind", (LOST, "lost"), (TransientError("load", kind="throttled"), "load"))
 def test_a_server_that_answered_is_waited_for_up_to_five_minutes(
     failure: TransientError, kind: str
 ) -> None:

@@ -171,7 +171,7 @@ class OpenAIJudge:
             name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
             sent = body.get(name, 0)
             said = set(map(int, re.findall(r"\d{2,9}", words.replace(",", "")))) - {400, sent}
-            # "at most 4096 tokens, you asked for 4200 (3688 in the messages, 512 in the completion)"
+            # "at most 4096 tokens, you asked for 4200 (3688 in messages, 512 in the completion)"
             for numbers in ({a - b for a in said for b in said}, said):
                 if fits := [number for number in numbers if 16 <= number < sent]:
                     return {name: max(fits)}  # fewer than 16 tokens hold no score
