@@ -47,16 +47,14 @@ from lmms_rpts.judging.types import (
 
 T = TypeVar("T")
 
-# Maximum number of calls for one request that fail in this way while others are answered.
-MOST_CALLS = {"later": 20, "timed out": 3, "": 5}
-# Number of the first calls that were told to come later and do not lengthen the pauses while other
-# requests are answered: with 30% random refusals, pauses of 16 s doubled the time of a run.
-BY_CHANCE = 4
+# Maximum number of calls for one request that fail while others are answered; of those that are
+# told to come later.
+MOST_CALLS, MOST_LATER = 5, 20
 # Number of retries of a request whose reply cannot be parsed.
 ASKED_AGAIN = 2
 # Seconds between the calls of one request, and of all requests while none is answered.
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_HOLD = 0.5, 30.0, 5.0
-# Seconds without any answer after which judging ends, and the maximum Retry-After.
+# Seconds without any answer after which judging ends, and the longest Retry-After that is kept.
 PATIENCE = 300.0
 # Number of calls and requests in vain, before any success, that end judging; and of failed calls
 # in a row after which the server is considered to be out of order.
@@ -255,14 +253,14 @@ class Client:
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries; a RefusedError if it gives none."""
-        tries: Counter[str] = Counter()
+        tries: Counter[bool] = Counter()  # failed calls: told to come later, and others
         while True:
             # With a budget, calls of a kind run alone until one tells the usage of the others.
             new = self.budget.is_new(self.name, request.kind)
             alone = self._first[request.kind] if new else nullcontext()
             async with alone, self._limit.slot((_unit.get(), -request.attempt)) as begun:
                 try:
-                    return await self._call(request, key, begun, tries["timed out"])
+                    return await self._call(request, key, begun, tries[False])
                 except RefusedError:
                     raise
                 except Exception as failure:  # a failed request does not end the run
@@ -270,12 +268,12 @@ class Client:
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), pause)
 
-    async def _call(self, request: Request, key: str, begun: float, late: int) -> Reply:
+    async def _call(self, request: Request, key: str, begun: float, failed: int) -> Reply:
         while now() < self._held_until and not self._ended.is_set():
             await asyncio.sleep(self._held_until - now())
         if self._ended.is_set():
             raise RefusedError(self.stopped)
-        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**late))
+        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**failed))
         with self.budget.call(self.name, self._settings.unit_price, request) as replies:
             reply = await self.judge.ask(replace(request, patience=patience))
             # Characters that no file can hold are replaced: a later run reads the same.
@@ -287,7 +285,7 @@ class Client:
         return reply
 
     def _after(
-        self, failure: Exception, request: Request, tries: Counter[str], begun: float
+        self, failure: Exception, request: Request, tries: Counter[bool], begun: float
     ) -> float:
         """Seconds before the failed call is repeated; a RefusedError if it is not.
 
@@ -299,13 +297,12 @@ class Client:
             raise RefusedError(self._stop(str(failure)))
         if not isinstance(failure, TransientError):
             raise RefusedError(f"{type(failure).__name__}: {failure}")
-        wait, kind = failure.retry_after or 0.0, failure.kind
         self._failing_since = self._failing_since if self._in_vain else begun
         self._in_vain += 1
         out, silent = self._in_vain >= IN_VAIN, now() - self._failing_since
-        restarting = kind == "unreachable" and self._answered
-        later = kind == "throttled" or failure.retry_after is not None or restarting
-        if kind == "timed out":
+        restarting = failure.kind == "unreachable" and self._answered
+        later = failure.kind == "throttled" or failure.retry_after is not None or restarting
+        if failure.kind == "timed out":
             if self._limit.timed_out(begun) and not self.budget.slow:
                 self.budget.slow = True
                 figures = (self._time_limit, self._limit.active, self._settings.concurrency)
@@ -316,20 +313,18 @@ class Client:
             self._count(request, f"the first {IN_VAIN} calls failed: {failure}")
         if silent > self._patience:
             self._stop(f"no answer for {silent:,.0f} s: {failure}")
-        if wait > PATIENCE and self._in_vain >= MOST_CALLS[""]:
-            reason = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
-            self._stop(f"{reason} after that; replies are cached")
+        if (wait := failure.retry_after or 0.0) > PATIENCE and self._in_vain >= MOST_CALLS:
+            said = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
+            self._stop(f"{said} after that; replies are cached")
         if self._ended.is_set():
             raise RefusedError(self.stopped)
-        cause = "later" if later else "timed out" if kind == "timed out" else ""
-        tries[cause] += 1
-        if tries[cause] >= MOST_CALLS[cause] and not out:
+        tries[later] += 1
+        if tries[later] >= (MOST_LATER if later else MOST_CALLS) and not out:
             raise RefusedError(f"{failure} (after {tries.total()} calls)")
-        attempt = tries.total()
-        if later and self._in_vain < attempt:  # others were answered
-            attempt = max(1, attempt - BY_CHANCE)
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        pause = max(pause * random.uniform(0.5, 1.0), wait if wait <= PATIENCE else LONGEST_PAUSE)
+        # While others are answered, the server is not to blame for several refusals of one request.
+        attempt = min(tries.total(), self._in_vain if later else 20)
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
+        pause = max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
         if out:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
             if silent > LONGEST_HOLD and not self._warned:
