@@ -121,7 +121,7 @@ class Client:
         self._failures: dict[bool, int | None] = {False: 0, True: 0}
         # Failed calls since the last answer, and when the first of them began
         self._in_vain, self._failing_since, self._held_until = 0, -1.0, -1.0
-        self._answered = self._warned = False
+        self._warned = False
 
     async def __aenter__(self) -> Client:
         return self
@@ -281,7 +281,7 @@ class Client:
             replies.append(reply)
         self._cache.store(key, self.name, request.kind, reply)
         self._limit.answered(begun)
-        self._in_vain, self._answered, self._warned = 0, True, False
+        self._in_vain, self._warned = 0, False
         return reply
 
     def _after(
@@ -300,8 +300,7 @@ class Client:
         self._failing_since = self._failing_since if self._in_vain else begun
         self._in_vain += 1
         out, silent = self._in_vain >= IN_VAIN, now() - self._failing_since
-        restarting = failure.kind == "unreachable" and self._answered
-        later = failure.kind == "throttled" or failure.retry_after is not None or restarting
+        later = failure.kind == "throttled" or failure.retry_after is not None
         if failure.kind == "timed out":
             if self._limit.timed_out(begun) and not self.budget.slow:
                 self.budget.slow = True

@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -215,6 +216,7 @@ def test_requests_are_written_and_their_results_read(tmp_path: Path) -> None:
 
 ASKING = """
 import json, sys
+from functools import partial
 from pathlib import Path
 from lmms_rpts.judging.client import open_client, run_async
 from tests.judging.questions import question, settings_of
@@ -242,6 +244,10 @@ def begun(server: JudgeServer, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
+def reached(server: JudgeServer, calls: int) -> bool:
+    return server.calls >= calls
+
+
 @pytest.mark.slow
 def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
     kills, concurrency, luck, total = 10, 8, random.Random(20261121), 300
@@ -252,7 +258,7 @@ def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
             # Later calls are held back: the run cannot end before the kill.
             server.answer = answer = Paused(by_prompt(), after + 20 - server.calls)
             process = begun(server, folder)
-            wait_until(lambda after=after: server.calls >= after, process.poll)
+            wait_until(partial(reached, server, after), process.poll)
             time.sleep(luck.uniform(0, 0.04))
             process.kill()
             process.communicate()

@@ -58,7 +58,7 @@ FAILURES: dict[str, Exception | str] = {
     "throttled": TransientError("slow down", kind="throttled"),
     "throttled, with a pause": TransientError("slow down", 3.0, kind="throttled"),
     "failed": TransientError("odd"),
-    "lost": TransientError("lost", kind="unreachable"),
+    "lost": TransientError("lost"),
     "refused": RefusedError("no"),
     "broken": KeyError("a bug of the backend"),
     "fatal": FatalJudgeError("wrong key"),
@@ -179,7 +179,7 @@ TestClients = Clients.TestCase
 FAILED, LATE = TransientError("busy"), TransientError("late", kind="timed out")
 BUSY = TransientError("slow down", kind="throttled")
 QUOTA, NO, FATAL = TransientError("quota", 3600.0), RefusedError("no"), FatalJudgeError("wrong key")
-LOST = TransientError("lost", kind="unreachable")
+LOST = TransientError("lost")
 UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
 GOOD = Reply("Score: 0.5", Usage(10, 20))
 

@@ -47,7 +47,7 @@ def answer_of(row: dict[str, Any]) -> Callable[[Body], str | ServerReply]:
         odd = {
             "retried": len(calls) == 1,
             "dropped": has(body, row.get("field", "")),
-            "needs": body.get(row.get("field")) is not row.get("value"),
+            "needs": body.get(row.get("field", "")) is not row.get("value"),
             "lowered": body["max_tokens"] > row.get("fits", 0) if "max_tokens" in body else True,
         }
         return reply_of(row) if odd.get(row["comes"], True) else GOOD

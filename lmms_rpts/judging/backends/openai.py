@@ -143,18 +143,16 @@ class OpenAIJudge:
             call = self._client.post("/chat/completions", cast_to=httpx.Response, body=body)
             return bytes((await asyncio.wait_for(call, limit)).content)
         except APIStatusError as error:
-            answer, secrets = error.response, self._secrets
-            fault = read_fault(answer.status_code, answer.headers, answer.content, secrets)
-            raise fault from None
+            answer = error.response
+            raise read_fault(
+                answer.status_code, answer.headers, answer.content, self._secrets
+            ) from None
         except asyncio.TimeoutError:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
-            cause = error.__cause__
-            reason = f"{cause or error}" or type(cause).__name__
-            reason = f"no connection to {self._url}, or it was lost: {shown(reason, self._secrets)}"
-            # By name: the library below depends on openai's version.
-            new = type(cause).__name__ in ("ConnectError", "ConnectTimeout", "ProxyError")
-            raise TransientError(reason, kind="unreachable" if new else "") from None
+            reason = f"{error.__cause__ or error}" or type(error.__cause__).__name__
+            said = f"no connection to {self._url}, or it was lost: {shown(reason, self._secrets)}"
+            raise TransientError(said) from None
 
     def _change(self, fault: Fault, body: Mapping[str, Any]) -> dict[str, Any]:
         """What the next call does otherwise; empty if the server refuses nothing that we sent."""
@@ -202,8 +200,8 @@ def _schema(request: Request, bounded: bool) -> dict[str, Any]:
         fields["verdict"] = {"type": "string", "enum": list(kind.words)}
     else:
         fields["score"] = {"type": "number", "enum": list(SCORES)}
-    required = {"required": list(fields), "additionalProperties": False}
-    schema = {"type": "object", "properties": fields, **required}
+    schema: dict[str, Any] = {"type": "object", "properties": fields, "required": list(fields)}
+    schema["additionalProperties"] = False
     named = {"name": "verdict", "strict": True, "schema": schema}
     return {"type": "json_schema", "json_schema": named}
 
@@ -214,8 +212,7 @@ def _schema(request: Request, bounded: bool) -> dict[str, Any]:
 # off", "failed to parse grammar", "Developer instruction is not enabled for models/gemma-3".
 _FIELDS = {
     "response_format": r"response[_ ]?format|schema|structured|guided|grammar",
-    "max_tokens": r"max_?(?:completion_?|output_?|new_?)?tokens",  # max_completion_tokens follows
-    "max_completion_tokens": r"max_?(?:completion_?|output_?|new_?)?tokens",
+    "max_tokens": r"max_?(?:output_?|new_?)?tokens",
     "temperature": "temperature",
     "system": r"\bsystem\b|\broles?\b|developer (?:instruction|message)",
 }
@@ -264,18 +261,17 @@ def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets:
     words = " ".join([said, *codes]).lower()
     if status == 200:  # of some gateways
         status = next((int(code) for code in codes if re.fullmatch(r"[45]\d\d", code)), 200)
-    wait, later = None, _LATER.search(text[:LONGEST])
+    wait: float | None = None
     with suppress(ValueError):
         wait = max(0.0, float(headers.get("retry-after", "")))
     if place := headers.get("location", "").partition("?")[0]:
         said = f"it redirects to {place}: set OPENAI_BASE_URL to that address"
     said = shown(f"({status}): {said}", secrets)
+    final = wait is None and _FINAL.search(words) and not _LATER.search(text[:LONGEST])
     error: Exception
     if status in (400, 403, 422, 451) and _FILTERED.search(words):
         error, status = RefusedError(f"the judge's server refused the contents {said}"), 451
-    elif status in (301, 302, 307, 308, 401, 402, 403, 404) or (
-        not later and wait is None and _FINAL.search(words)
-    ):
+    elif status in (301, 302, 307, 308, 401, 402, 403, 404) or final:
         error = FatalJudgeError(f"the judge's server reports {said}")
     elif status in (200, 408, 409, 425, 429) or status >= 500:
         reason = f"the judge's server {'sent no chat completion' if status == 200 else 'failed'}"
