@@ -88,7 +88,7 @@ def _wrap(owner: str, name: str, wrapper: Callable[..., Any], module: ModuleType
 
 
 def _add_filters(filters: ModuleType) -> None:
-    from lmms_rpts.tasks.benchmark import all_filters
+    from lmms_rpts.tasks.registry import all_filters
 
     filters.FILTER_REGISTRY.update(all_filters())
 
@@ -108,9 +108,9 @@ def _initialize_tasks(
     index = original(manager, include_path=include_path, include_defaults=include_defaults)
     if not include_defaults:
         return index
-    from lmms_rpts.tasks.benchmark import benchmarks
+    from lmms_rpts.tasks.registry import BENCHMARKS
 
-    for benchmark in benchmarks().values():
+    for benchmark in BENCHMARKS.values():
         index = {**manager._get_task_and_group(str(benchmark.folder)), **index}
     return index
 

@@ -34,7 +34,7 @@ LONG = [
     "tasks/reform_captions",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling",
-    "report/writing", "architecture", "judging/openai_backend",
+    "report/writing", "architecture",
     "two_nodes", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""

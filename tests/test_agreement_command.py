@@ -129,7 +129,7 @@ def test_errors_are_one_message(command: Command, run: Path, rated: Path, tmp_pa
     rated.write_text("doc_id,step,score\n0,0,2\n", encoding="utf-8")
     strange = folder_of(tmp_path / "b", {9: [0.1, 0.1]}, judge="hf:b")
     for arguments, message in [
-        ((run, rated), "steps.csv, line 2: score should be less than or equal to 1, not '2'"),
+        ((run, rated), "steps.csv, row 2: score should be less than or equal to 1, not '2'"),
         ((run, tmp_path / "no.csv"), "Cannot read"),
         ((run, tmp_path / "no"), "does not exist"),
         ((tmp_path / "no", rated), "does not exist"),

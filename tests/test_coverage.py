@@ -13,7 +13,7 @@ import yaml
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.all_runs import grading_of
-from lmms_rpts.tasks.benchmark import benchmarks, settings_tables
+from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference
 
@@ -31,7 +31,7 @@ def rows_of(page: str) -> Iterator[list[str]]:
 def known_tasks() -> set[str]:
     """Tasks and groups."""
     found = set()
-    for each in benchmarks().values():
+    for each in BENCHMARKS.values():
         for file in each.folder.rglob("*.yaml"):
             named = re.search(r"^(?:task|group): (\w+)$", file.read_text("utf-8"), re.MULTILINE)
             found |= {named[1]} if named else set()
@@ -41,11 +41,11 @@ def known_tasks() -> set[str]:
 def known_names() -> set[str]:
     """Tasks, metrics, filters, settings and their variables."""
     names = known_tasks()
-    for benchmark in benchmarks().values():
+    for benchmark in BENCHMARKS.values():
         names |= {*benchmark.filters}
         if benchmark.grades:
             names |= {*grading_of(benchmark.name).metrics}
-    for settings in settings_tables():
+    for settings in SETTINGS_TABLES:
         for field in settings.model_fields:
             names |= {*settings.variables(field)}
             names.add(f"[{settings.TABLE}] {field}" if settings.TABLE else field)

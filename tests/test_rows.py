@@ -142,7 +142,7 @@ def test_rows_have_places_and_faults(
 
 @table(
     "name, content, message",
-    ("a.json", '[{"a": 1},\n{"a": 2', "{}: is not valid JSON: Expecting"),
+    ("a.json", '[{"a": 1},\n{"a": 2', "{} is not valid JSON: Expecting"),
     ("a.json", b'[{"a": 1},\n{"a": "\xff"}]', "{}, line 2 is not UTF-8"),
     ("a.json", '[{"a": 1}]'.encode("utf-16-le"), "{} is not a text file, or is UTF-16"),
     ("a.json", b"\xff\xfe[\0\n", "{} is not UTF-16"),

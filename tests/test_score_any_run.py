@@ -88,9 +88,8 @@ def test_responses_are_scored_with_the_tasks_questions_and_images(
 
 @table(
     "values, correct, expected",
-    # All criteria are in tests/host/test_correctness.py.
     ([1, 0, 1, 1], None, 0.75),
-    ([100.0, 40.0, 60.0, 0.0], "m>=0.5", 0.5),
+    ([100.0, 40.0, 60.0, 0.0], "m>=50", 0.5),
     ([{"hits": 0.9}, {"hits": 0.8}, {"hits": 0.1}, {"hits": 0}], "m.hits>=0.85", 0.25),
     ([1, 0, 1, 1], "none", None),
     (["yes", "no", "yes", "no"], None, None),

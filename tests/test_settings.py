@@ -16,10 +16,11 @@ from lmms_rpts.base.settings import (
     SettingError,
     Settings,
     load_settings,
+    refuse_unknown,
     set_variables,
     with_variables,
 )
-from lmms_rpts.tasks.benchmark import configuration, refuse_unknown_settings, settings_tables
+from lmms_rpts.tasks.registry import SETTINGS_TABLES, configuration
 from tests.support.environment import VARIABLES
 from tests.support.tables import table
 
@@ -38,7 +39,7 @@ def folder(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
 
 
 def read_all() -> None:
-    refuse_unknown_settings()
+    refuse_unknown(SETTINGS_TABLES)
     configuration()
 
 
@@ -90,7 +91,7 @@ def test_the_file_is_read_and_may_hold_what_a_results_file_holds(folder: Path) -
     assert {name: found[name] for name in changed} == changed
     assert found["rome"]["consistency"] is True
     assert found["reform"]["limit"] == 2
-    assert len(Settings.settings()) == 20
+    assert len(Settings.SETTINGS) == 20
 
 
 def test_arguments_come_before_variables_before_the_file(
@@ -258,7 +259,7 @@ def test_the_key_is_neither_shown_nor_recorded_nor_part_of_a_command(
         monkeypatch.setenv(name, value)
     found = load_settings()
     assert found.openai_key == key
-    command = with_variables(["lmms-rpts", "score", "a b"], settings_tables())
+    command = with_variables(["lmms-rpts", "score", "a b"], SETTINGS_TABLES)
     assert command.startswith("LMMS_RPTS_CONFIG='a b.toml' LMMS_RPTS_JUDGE='openai:a b' ")
     assert command.endswith(" ROME_GRADER=llm OPENAI_BASE_URL=http://h:1/v1 lmms-rpts score 'a b'")
     monkeypatch.setenv("LMMS_RPTS_EXTRA_BODY", f'["{key}"]')

@@ -9,7 +9,7 @@ import typer.main
 
 from lmms_rpts.base.settings import Table
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.benchmark import settings_tables
+from lmms_rpts.tasks.registry import SETTINGS_TABLES
 
 PAGE = "reference/commands.md"
 
@@ -25,7 +25,7 @@ def on_page_markdown(markdown: str, page: Any, **_: Any) -> str:
 
 
 def _tables() -> Iterator[str]:
-    for table in settings_tables():
+    for table in SETTINGS_TABLES:
         yield f"### `[{table.TABLE}]`" if table.TABLE else "### Top level of the file"
         yield "\n".join(_settings(table))
 
@@ -64,7 +64,7 @@ def _row(parameter: Any) -> str:
 def _settings(table: type[Table]) -> Iterator[str]:
     yield "| in the file | variable | default | meaning | allowed |"
     yield "|---|---|---|---|---|"
-    for name in table.settings():
+    for name in table.SETTINGS:
         field = table.model_fields[name]
         default = None if field.default_factory else field.default
         default = str(default).lower() if isinstance(default, bool) else default

@@ -51,7 +51,7 @@ def outcome(response: RptsRecord) -> Outcome:
         return "unjudged"
     if response.outcome == "no_steps":
         return "no_steps"
-    sound = is_sound(response.rpts, response.settings.threshold)
+    sound = response.sound
     if response.answer.correct:
         return "right_sound" if sound else "right_unsound"
     return "wrong_sound" if sound else "wrong_unsound"

@@ -32,7 +32,7 @@ from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
-from lmms_rpts.tasks.benchmark import answered_tasks, configuration, read_documents
+from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
@@ -104,10 +104,10 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     """The saved responses to a task or group (None: to all tasks) at these paths."""
     if task is None:
         return read_responses(*paths)
-    if task in answered_tasks():
+    if task in ANSWERED:
         members = members_of(task)
         # Files may name a task, or a group of it.
-        groups = {name for name in answered_tasks() if {*members} & {*members_of(name)}}
+        groups = {name for name in ANSWERED if {*members} & {*members_of(name)}}
         alone, names = members[0] if len(members) == 1 else task, {*members, *groups, task}
     else:
         # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
@@ -125,7 +125,7 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
 
 def members_of(task: str) -> tuple[str, ...]:
     """The tasks of a group of ours; of any other name the name."""
-    benchmark = answered_tasks().get(task)
+    benchmark = ANSWERED.get(task)
     members = benchmark and (benchmark.scored.get(task) or benchmark.answered.get(task))
     return members or (task,)
 
@@ -150,16 +150,16 @@ def plan_run(
     Raises:
         ResponsesError: if responses belong to no document.
     """
-    ours = answered_tasks()
+    ours = ANSWERED
     named = {key.task for key in saved.runs[run]} if task is None else {task}
     if correct and named & {*ours}:
         raise ResponsesError("--correct is only for tasks of other packages: ours grade answers")
     plans: list[TaskPlan] = []
     used = set[int]()
-    documents = {}
+    documents: dict[str, list[dict[str, Any]]] = {}
     for name in sorted(named & {*ours}):
         documents |= read_documents(name)
-    for member, docs in documents.items():
+    for member, docs in sorted(documents.items()):
         plans += _plan_own(saved, run, member, docs, settings, selection, used)
     for name in sorted(named - {*ours, ""}):
         plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
@@ -193,7 +193,7 @@ def _plan_own(
         if there and selected and selection.offset <= at < last:
             found[at] = document
     if found:
-        scorer = answered_tasks()[task].scorer_of(task, settings)
+        scorer = ANSWERED[task].scorer_of(task, settings)
         yield TaskPlan(task, scorer, lambda at: scorer.question(docs[at]), found, len(docs))
 
 
@@ -246,7 +246,7 @@ def _refuse_stray(
     saved: SavedResponses, stray: Sequence[DocumentKey], tasks: Sequence[str]
 ) -> None:
     """Raise for responses to documents that the tasks do not have."""
-    ours = answered_tasks()
+    ours = ANSWERED
     groups = [each for each in stray if each.kind == "doc_id" and len(members_of(each.task)) > 1]
     if groups:
         raise ResponsesError(
@@ -426,7 +426,7 @@ def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, 
     """The means of groups of which all tasks were scored, weighted by their documents."""
     sizes = {plan.name: len(plan.documents) for plan in plans}
     found: dict[str, Any] = {}
-    for group in answered_tasks():
+    for group in ANSWERED:
         members = members_of(group)
         if len(members) > 1 and {*members} == {*sizes}:
             names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
@@ -493,13 +493,13 @@ def _task_questions(
     rows: Sequence[Mapping[str, Any]], task: str, settings: Settings
 ) -> list[tuple[Scorer, Any]]:
     """The scorer and the question of each row of a task of ours."""
-    if task not in answered_tasks():
-        hint = did_you_mean(task, answered_tasks())
+    if task not in ANSWERED:
+        hint = did_you_mean(task, ANSWERED)
         raise ResponsesError(f"Unknown task {task!r}.{hint}")
     found: dict[str, tuple[Scorer, Any]] = {}
     members = read_documents(task)
     for member, docs in members.items():
-        scorer = answered_tasks()[member].scorer_of(member, settings)
+        scorer = ANSWERED[member].scorer_of(member, settings)
         for at, doc in enumerate(docs):
             make = partial(_question, scorer, member, doc, at)
             found.setdefault(f"id {doc['id']}", (scorer, make))

@@ -114,7 +114,8 @@ def read_rows(path: Path) -> Iterator[Row]:
             number = next(at for at, is_text in enumerate(are_texts, 1) if not is_text)
         raise ReadError(f"{path}, line {number} is not UTF-8: save the file as UTF-8") from None
     except (ValueError, zipfile.BadZipFile) as error:  # of JSON, pandas, pyarrow
-        raise ReadError(f"{path}: {str(error).strip()}") from None
+        said = str(error).strip()
+        raise ReadError(f"{path}{' ' if said.startswith('is ') else ': '}{said}") from None
 
 
 def read_line_at(path: Path, offset: int) -> Row:

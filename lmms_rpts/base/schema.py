@@ -11,6 +11,7 @@ from pydantic import (
     BeforeValidator,
     ConfigDict,
     FailFast,
+    Field,
     Strict,
     ValidationError,
 )
@@ -93,18 +94,6 @@ def _filled(value: object) -> object:
     return value
 
 
-def _natural(value: int) -> int:
-    if not 0 <= value < 2**63:
-        raise wrong("a whole number", value)
-    return value
-
-
-def _share(value: float) -> float:
-    if not 0.0 <= value <= 1.0:
-        raise wrong("a number from 0 to 1", value)
-    return value
-
-
 T = TypeVar("T")
 
 Several = Annotated[tuple[T, ...], FailFast()]
@@ -119,12 +108,12 @@ Line = Annotated[Text, BeforeValidator(_filled)]
 Flag = Annotated[bool, Strict()]
 """True or false."""
 
-Whole = Annotated[int, Strict(), AfterValidator(_natural)]
+Whole = Annotated[int, Strict(), Field(ge=0, lt=2**63)]
 """An integer from 0 to 2**63 - 1, so that it fits into a table."""
 
 # Adding 0.0 makes a negative zero positive.
 Number = Annotated[float, Strict(), AllowInfNan(False), AfterValidator(lambda value: value + 0.0)]
 """A finite number."""
 
-Share = Annotated[Number, AfterValidator(_share)]
+Share = Annotated[Number, Field(ge=0, le=1)]
 """A number from 0 to 1."""

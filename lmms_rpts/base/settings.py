@@ -89,6 +89,12 @@ class Table(BaseSettings):
         enable_decoding=False,
     )
     TABLE: ClassVar[str] = ""
+    SETTINGS: ClassVar[list[str]] = []
+    """The names of its settings; other fields are set by variables only, and are not recorded."""
+
+    @classmethod
+    def __pydantic_init_subclass__(cls, **options: Any) -> None:
+        cls.SETTINGS = [name for name, field in cls.model_fields.items() if not field.exclude]
 
     @classmethod
     def load(cls, **options: object) -> Self:
@@ -98,8 +104,7 @@ class Table(BaseSettings):
         setting, where it was set, its value, and what is allowed.
         """
         options = {name: value for name, value in options.items() if value not in (None, "")}
-        _check_names(options, cls.settings())
-        _check_variables(cls)
+        _check_names(options, cls.SETTINGS)
         try:
             return cls(**options)
         except ValidationError as error:
@@ -127,15 +132,10 @@ class Table(BaseSettings):
         return next(filter(_variable, cls.variables(name)), str(config_file()))
 
     @classmethod
-    def settings(cls) -> list[str]:
-        """The names of the settings."""
-        return [name for name, field in cls.model_fields.items() if not field.exclude]
-
-    @classmethod
     def variables(cls, *names: str) -> list[str]:
         """The environment variables of these fields, else of all settings."""
         found: list[str] = []
-        for name in names or cls.settings():
+        for name in names or cls.SETTINGS:
             alias = cls.model_fields[name].validation_alias
             usual = [cls.model_config["env_prefix"] + name.upper()]
             found += map(str, alias.choices) if isinstance(alias, AliasChoices) else usual
@@ -148,11 +148,6 @@ def _default_cache() -> Path:
     except RuntimeError:
         said = "No home directory for cached replies: set LMMS_RPTS_CACHE to a folder, or to off"
         raise SettingError(said) from None
-
-
-def _openai_headers() -> Mapping[str, str]:
-    names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
-    return {header: _variable(name) for name, header in names.items() if _variable(name)}
 
 
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
@@ -203,9 +198,6 @@ class Settings(Table):
         pattern=r"^(https?://[^\s,?#@]+)?$",
         repr=False,
     )
-    openai_headers: Mapping[str, str] = Field(
-        default_factory=_openai_headers, exclude=True, repr=False
-    )
     openai_key: str | None = _environment(None, _KEY, repr=False)
     rank: int = _environment(0, "RANK", ge=0)
     local_rank: int = _environment(0, "LOCAL_RANK", ge=0)
@@ -219,6 +211,12 @@ class Settings(Table):
                 "needs the price of a million tokens: set LMMS_RPTS_PRICE, such as 0.15/0.60"
             )
         return value
+
+    @property
+    def openai_headers(self) -> Mapping[str, str]:
+        """The headers that OpenAI's own variables ask for."""
+        names = {"OPENAI_ORG_ID": "OpenAI-Organization", "OPENAI_PROJECT_ID": "OpenAI-Project"}
+        return {header: _variable(name) for name, header in names.items() if _variable(name)}
 
     @property
     def unit_price(self) -> Price | None:
@@ -258,12 +256,12 @@ def clear_variables(*prefixes: str) -> None:
         del os.environ[name]
 
 
-def refuse_unknown(tables: Iterable[str]) -> None:
-    """Refuse misspelt settings, and tables of the file that no benchmark has."""
-    _check_variables(Settings)
+def refuse_unknown(tables: Iterable[type[Table]]) -> None:
+    """Refuse misspelt settings, and tables of the file that are none of these."""
     _content(Settings)
     found = [name for name, value in _read_file().items() if isinstance(value, dict)]
-    _check_names(found, [*tables, "judge", "extra_body"], place=f" in {config_file()}")
+    known = ["judge", "extra_body", *(table.TABLE for table in tables)]
+    _check_names(found, known, place=f" in {config_file()}")
 
 
 def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
@@ -304,8 +302,18 @@ def _read_file() -> dict[str, Any]:
 
 
 def _content(table: type[Table]) -> dict[str, Any]:
-    """The settings of this table in the file; relative paths are relative to the file."""
-    content, names, file = _read_file(), table.settings(), config_file()
+    """The settings of this table in the file; relative paths are relative to the file.
+
+    Refuses misspelt ones, and misspelt variables with the prefix of the table.
+    """
+    prefix = table.model_config["env_prefix"]
+    known = [name.removeprefix(prefix) for name in table.variables()]
+    given = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
+    ends = [name.removeprefix(prefix) for name in given]
+    if table.TABLE:  # other programs may have variables that begin with the name of a benchmark
+        ends = [name for name in ends if get_close_matches(name, known, 1, 0.85)]
+    _check_names(ends, known if table.TABLE else ["CONFIG", *known], prefix)
+    content, names, file = _read_file(), table.SETTINGS, config_file()
     if table.TABLE:
         content = content.get(table.TABLE, {})
         content = content if isinstance(content, dict) else {}
@@ -317,17 +325,6 @@ def _content(table: type[Table]) -> dict[str, Any]:
         if file and is_path and isinstance(value, str) and value not in (OFF, ""):
             content[name] = str(file.parent / os.path.expanduser(value))
     return {name: value for name, value in content.items() if value not in (None, "")}
-
-
-def _check_variables(table: type[Table]) -> None:
-    """Refuse misspelt variables with the prefix of this table."""
-    prefix = table.model_config["env_prefix"]
-    known = [name.removeprefix(prefix) for name in table.variables()]
-    names = [name for name in os.environ if name.startswith(prefix) and name != _FOR_TESTS]
-    ends = [name.removeprefix(prefix) for name in names]
-    if table.TABLE:  # other programs may have variables that begin with the name of a benchmark
-        ends = [name for name in ends if get_close_matches(name, known, 1, 0.85)]
-    _check_names(ends, known if table.TABLE else ["CONFIG", *known], prefix)
 
 
 def _check_names(

@@ -11,7 +11,7 @@ import typer
 
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.commands.blocks import Block, Line, Output, measured
-from lmms_rpts.commands.common import OneRun, check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.commands.common import OneRun, check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import NONE, figure
 from lmms_rpts.tasks.grade_types import Sheet
 
@@ -42,7 +42,10 @@ def agreement(
             "--worst", min=0, help="Number of steps with the strongest disagreement to show."
         ),
     ] = 5,
-    output: Annotated[list[Path] | None, outputs("Write a .csv, .json or .md file.")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="Write a .csv, .json or .md file. May be repeated."),
+    ] = None,
 ) -> None:
     """Measure how well a judge's step scores agree with human ratings or with another judge.
 

@@ -19,7 +19,9 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
+from lmms_rpts.base.settings import refuse_unknown, with_variables
 from lmms_rpts.runs.files import check_writable, draft_of
+from lmms_rpts.tasks.registry import SCORED, SETTINGS_TABLES, benchmark_of
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
@@ -82,19 +84,12 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
         try:
             # The doctor lists a misspelt setting among the other problems; the demo uses none.
             if command.__name__ not in ("doctor", "demo"):
-                from lmms_rpts.tasks.benchmark import refuse_unknown_settings
-
-                refuse_unknown_settings()
+                refuse_unknown(SETTINGS_TABLES)
             command(*args, **options)
         except UserError as error:
             fail(error)
 
     return checked
-
-
-def outputs(what: str) -> Any:
-    """The option -o of a command that writes several files; ``what`` it writes."""
-    return typer.Option("--output", "-o", help=f"{what} May be repeated.")
 
 
 def paragraphs(docstring: str | None) -> str:
@@ -113,14 +108,11 @@ def same_command(without: Collection[str] = (), *more: str) -> str:
 
     ``without``: options with a value that are left out; ``more``: words that are added.
     """
-    from lmms_rpts.base.settings import with_variables
-    from lmms_rpts.tasks.benchmark import settings_tables
-
     words = list[str]()
     for before, word in zip(["", *sys.argv[1:]], sys.argv[1:], strict=False):
         if before not in without and word.partition("=")[0] not in without:
             words.append(word)
-    return with_variables(["lmms-rpts", *words, *more], settings_tables())
+    return with_variables(["lmms-rpts", *words, *more], SETTINGS_TABLES)
 
 
 def fail(reason: object) -> NoReturn:
@@ -210,10 +202,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
     """Advice if images of runs of these tasks are missing."""
-    from lmms_rpts.tasks.benchmark import benchmark_of, scored_tasks
-
-    scored = scored_tasks()
-    known = {task: scored.get(task) or benchmark_of(task) for task in tasks}
+    known = {task: SCORED.get(task) or benchmark_of(task) for task in tasks}
     variables = {each.data_variable for each in known.values() if each} - {""}
     ways = ["use --images FOLDER", *(f"set {each}" for each in sorted(variables))]
     if not all(known.values()):

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.commands.common import check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.commands.common import check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import figure
 from lmms_rpts.tasks.grade_types import Sheet
 
@@ -66,8 +66,11 @@ def compare(
     ] = 10,
     output: Annotated[
         list[Path] | None,
-        outputs(
-            "Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips."
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write the metrics to a .csv, .json, .md or .tex file; .json also holds all flips."
+            " May be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -150,7 +153,7 @@ def _read(
     from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.run import of_task
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
-    from lmms_rpts.tasks.benchmark import get_benchmark
+    from lmms_rpts.tasks.registry import get_benchmark
     from lmms_rpts.tasks.rpts_eval.runs import only_run
 
     if run_b is None and by is None:

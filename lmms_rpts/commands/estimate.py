@@ -75,9 +75,9 @@ def _gather(
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """The documents of a task or of the tasks of a group."""
-    from lmms_rpts.tasks.benchmark import read_documents, scored_tasks
+    from lmms_rpts.tasks.registry import SCORED, read_documents
 
-    if name in scored_tasks():
+    if name in SCORED:
         return read_documents(name)
     from lmms_rpts.filters.base import Document
     from lmms_rpts.host.other_tasks import OtherTask

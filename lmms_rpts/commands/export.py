@@ -34,7 +34,7 @@ def export(
 ) -> None:
     """Write all steps of runs, or all responses. docs/export.md describes the columns."""
     if schema:
-        from lmms_rpts.tasks.benchmark import record_schema
+        from lmms_rpts.tasks.registry import record_schema
 
         typer.echo(json.dumps(record_schema(), indent=2))
         return

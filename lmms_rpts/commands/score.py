@@ -167,18 +167,7 @@ def score(
         raise typer.Exit(_INTERRUPTED) from None
     except OSError as error:
         fail_to_write(output, error)
-    if page:
-        from lmms_rpts.commands.report import report
-
-        written = [str(each.written.results) for each in done if each.written]
-        report(written, page, include_path=include_path)
-    else:
-        include = ["--include_path", str(include_path)] if include_path else []
-        if len(runs) > 1:
-            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
-        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
-    if not any(each.outcomes["scored"] for each in done):
-        fail("Nothing was judged: see the reasons above")
+    _end(done, output, page, include_path)
 
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:
@@ -212,6 +201,22 @@ def _show(scored: Scored, alone: bool) -> None:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():
             typer.echo(f"Samples: {file}")
+
+
+def _end(done: list[Scored], output: Path, page: Path | None, include_path: Path | None) -> None:
+    """Write the page or say how to; an error if nothing was judged."""
+    if page:
+        from lmms_rpts.commands.report import report
+
+        written = [str(each.written.results) for each in done if each.written]
+        report(written, page, include_path=include_path)
+    else:
+        include = ["--include_path", str(include_path)] if include_path else []
+        if len(done) > 1:
+            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
+    if not any(each.outcomes["scored"] for each in done):
+        fail("Nothing was judged: see the reasons above")
 
 
 def _what_is_kept(settings: Settings) -> str:

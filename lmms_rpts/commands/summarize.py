@@ -11,7 +11,7 @@ import typer
 from rich.console import Console
 
 from lmms_rpts.commands.blocks import Line, Output
-from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
@@ -57,10 +57,12 @@ def summarize(
     ] = False,
     output: Annotated[
         list[Path] | None,
-        outputs(
-            "Write a file: .md or .tex (booktabs) with the shown tables, .csv with all metrics, "
-            ".json with everything, or .svg, .png or .pdf with a scatter plot of score against "
-            "tokens (needs matplotlib)."
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write a file: .md or .tex (booktabs) with the shown tables, .csv with all "
+            "metrics, .json with everything, or .svg, .png or .pdf with a scatter plot of score "
+            "against tokens (needs matplotlib). May be repeated.",
         ),
     ] = None,
 ) -> None:
@@ -72,9 +74,9 @@ def summarize(
     """
     from lmms_rpts.analysis.validity import validity_lines
     from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
-    from lmms_rpts.tasks.benchmark import get_benchmark
     from lmms_rpts.tasks.graded import summarize_grades
     from lmms_rpts.tasks.published import set_beside
+    from lmms_rpts.tasks.registry import get_benchmark
     from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)

@@ -14,7 +14,7 @@ from rich.console import Console
 
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.commands.blocks import Block, Line, Output
-from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, outputs, protect_inputs
+from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import figure
 from lmms_rpts.tasks.grade_types import Best, Sheet
 
@@ -55,9 +55,12 @@ def sweep(
     ] = None,
     output: Annotated[
         list[Path] | None,
-        outputs(
-            "Write a file: .csv, .json, .md, .tex, or .svg, .png or .pdf for heat maps (needs "
+        typer.Option(
+            "--output",
+            "-o",
+            help="Write a file: .csv, .json, .md, .tex, or .svg, .png or .pdf for heat maps (needs "
             "matplotlib)."
+            " May be repeated.",
         ),
     ] = None,
 ) -> None:

@@ -19,7 +19,6 @@ from lmms_rpts.commands.common import (
     check_suffixes,
     complain,
     fail,
-    outputs,
     protect_inputs,
 )
 from lmms_rpts.stats.figures import cost
@@ -84,7 +83,10 @@ def validate(
     dry_run: Annotated[
         bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
     ] = False,
-    output: Annotated[list[Path] | None, outputs("Write a .json, .md or .csv file.")] = None,
+    output: Annotated[
+        list[Path] | None,
+        typer.Option("--output", "-o", help="Write a .json, .md or .csv file. May be repeated."),
+    ] = None,
 ) -> None:
     """Measure a judge: does it separate sound steps from steps that annotators marked as wrong?
 

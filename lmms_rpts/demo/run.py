@@ -21,7 +21,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.benchmark import settings_tables
+from lmms_rpts.tasks.registry import SETTINGS_TABLES
 from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
@@ -61,7 +61,7 @@ def run_demo(output: Path) -> None:
         DemoError: if a run failed, left out an instance or could not judge one.
     """
     console = Console()
-    clear_variables(*_CLEARED, *(name for table in settings_tables() for name in table.variables()))
+    clear_variables(*_CLEARED, *(name for table in SETTINGS_TABLES for name in table.variables()))
     set_variables(LMMS_RPTS_CONFIG=os.devnull, LMMS_RPTS_JUDGE="lexical", HF_HUB_OFFLINE="1")
     folder = output / datetime.now(timezone.utc).strftime("%Y%m%d-%H%M%S")
     try:

@@ -4,22 +4,23 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from typing import Any, get_args
 
 from loguru import logger
 
+from lmms_rpts.base.settings import TransformMode, parse_choice
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.reasoning.clues import EVIDENCE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.runs.validity import Judging, read_validity_file
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
-from lmms_rpts.scoring.question import Question, answer_faults
+from lmms_rpts.scoring.question import ANSWER_FORMS, Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
-from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.scoring.steps import Judged, judge_steps
 
 
@@ -44,7 +45,11 @@ class TransformFilter(RptsFilter):
         super().__init__()
         settings = session().settings
         self.options = Options.of(
-            settings, mode=mode, max_steps=max_steps, answer=answer, grade=grade
+            settings,
+            mode=parse_choice("rpts_transform: mode", mode, get_args(TransformMode)),
+            max_steps=max_steps,
+            answer=parse_choice("rpts_transform: answer", answer, ANSWER_FORMS),
+            grade=grade,
         )
         self.judge = choose_judge(settings, judge, self.options).name
 
@@ -62,10 +67,6 @@ class TransformFilter(RptsFilter):
             yield from answer_faults(doc, self.options.form)
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[Reading]:
-        scorer = Scorer()
-        for response, _ in pairs:
-            scorer.hear(response)
-        scorer.report()
         return self.judged(
             lambda client: (self._read(response, doc, client) for response, doc in pairs),
             len(pairs),
@@ -77,7 +78,7 @@ class TransformFilter(RptsFilter):
         try:
             return await read(response, question, client, self.options)
         except Exception as error:
-            return unread(question, internal_error(error, "reading a response"))
+            return unread(question, response, internal_error(error, "reading a response"))
 
 
 class ScoreFilter(RptsFilter):
@@ -99,7 +100,8 @@ class ScoreFilter(RptsFilter):
     def __init__(self, judge: str | None = None, evidence: str | None = None) -> None:
         super().__init__()
         run = session()
-        self.options = Options.of(run.settings, evidence=evidence)
+        chosen_evidence = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
+        self.options = Options.of(run.settings, evidence=chosen_evidence)
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.settings.validity is not None and run.validity is None:
@@ -170,7 +172,7 @@ class AggregateFilter(RptsFilter):
     def _write_all(self, pairs: list[tuple[Any, Doc]]) -> list[str]:
         if not pairs:
             return []
-        scorer = RptsScorer(self.options, pairs[0][0].judge)
+        scorer = RptsScorer(pairs[0][0].judge, options=self.options)
         written = []
         for judged, _ in pairs:
             record = self._record(judged)

@@ -37,7 +37,7 @@ def session() -> Session:
     return _session
 
 
-def reset_session() -> None:
-    """Start another run: settings are read again, and nothing was used yet."""
+def reset_session(settings: Settings | None = None) -> None:
+    """Start another run with these settings; None: they are read again when first asked for."""
     global _session
-    _session = None
+    _session = None if settings is None else Session(settings, open_budget(settings))

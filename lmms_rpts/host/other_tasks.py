@@ -67,7 +67,7 @@ class OtherTask:
             return
         options = Options.of(settings, answer="none")
         chosen = choose_judge(settings, None, options)
-        self.scorer = RptsScorer(options, chosen.name)
+        self.scorer = RptsScorer(chosen.name, options=options)
         visuals = self._visuals(0) or []
         fault = next(filter(None, map(image_fault, visuals)), None)
         if visuals and options.evidence is None and not chosen.sees and chosen.name != NONE:
@@ -202,7 +202,7 @@ class OtherTask:
 
 def open_task(name: str, include_path: Path | None, settings: Settings) -> OtherTask:
     """A task of lmms-eval, to score responses to it; raises DataError if that is not possible."""
-    reset_session()
+    reset_session(settings)
     return OtherTask(load_task(name, include_path, with_filters=True), settings)
 
 
@@ -212,7 +212,8 @@ def _scorer_of(filters: Sequence[Any]) -> Scorer:
         return filters[0].scorer
     transform, score, last = (each.options for each in filters)
     options = replace(transform, evidence=score.evidence, decay=last.decay)
-    return RptsScorer(replace(options, focus_height=last.focus_height), filters[1].judge)
+    options = replace(options, focus_height=last.focus_height)
+    return RptsScorer(filters[1].judge, options=options)
 
 
 def _language_of(text: str) -> Language:

@@ -13,7 +13,7 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.settings import load_settings, set_variables
+from lmms_rpts.base.settings import load_settings, refuse_unknown, set_variables
 from lmms_rpts.filters.base import RptsFilter, without_media
 from lmms_rpts.filters.rpts import ScoreFilter
 from lmms_rpts.filters.session import reset_session
@@ -22,9 +22,9 @@ from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.benchmark import all_filters, filter_names, refuse_unknown_settings
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem, raise_faults
 from lmms_rpts.tasks.images import task_images
+from lmms_rpts.tasks.registry import SETTINGS_TABLES, all_filters, filter_names
 
 _REMEDY = (
     "Fix the data, or convert them to this form in the task's process_docs; "
@@ -54,7 +54,7 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
     own = [name for name in names if _uses_filters(manager, name, frozenset())]
     if not own:
         return
-    refuse_unknown_settings()
+    refuse_unknown(SETTINGS_TABLES)
     distributed: Any = sys.modules.get("torch.distributed")
     shared = distributed is not None and distributed.is_initialized()
     first = not shared or distributed.get_rank() == 0

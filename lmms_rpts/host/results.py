@@ -8,7 +8,7 @@ from typing import Any
 from lmms_rpts import __version__
 from lmms_rpts.filters.session import session
 from lmms_rpts.host.task_files import filters_of
-from lmms_rpts.tasks.benchmark import configuration, filter_names
+from lmms_rpts.tasks.registry import configuration, filter_names
 
 
 def complete(results: Any) -> Any:

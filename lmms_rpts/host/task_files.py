@@ -12,9 +12,9 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.runs.metadata import value_at
-from lmms_rpts.tasks.benchmark import filter_names, get_benchmark
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
+from lmms_rpts.tasks.registry import filter_names, get_benchmark
 
 SUFFIX = "_rpts"
 """Of the name under which saved responses to a task are scored."""

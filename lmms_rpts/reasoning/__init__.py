@@ -22,7 +22,6 @@ from lmms_rpts.reasoning.tree import (
     evidence_of,
     locate_error,
     modality,
-    needed_evidence,
     restating_steps,
     rpts_score,
 )
@@ -49,7 +48,6 @@ __all__ = [
     "format_chain",
     "locate_error",
     "modality",
-    "needed_evidence",
     "parse_chain",
     "plan_steps",
     "repair_chain",

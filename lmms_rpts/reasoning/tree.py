@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -55,33 +55,23 @@ def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningT
         height = 0
         available = {"image": n_images, "text": n_texts, "conclusion": at}
         for clue in step.premises:
-            if clue.kind == "context" or (
-                clue.index is not None and clue.index < available[clue.kind]
-            ):
+            if clue.kind == "context":
                 continue
-            reason = _fault(clue, at, len(chain.steps), available[clue.kind])
-            invalid.append(InvalidReference(at, clue, reason))
-        for child in cited_steps(chain, at):
-            parents[child].append(at)
-            height = max(height, heights[child])
+            if clue.index is None or clue.index >= available[clue.kind]:
+                reason = _fault(clue, at, len(chain.steps), available[clue.kind])
+                invalid.append(InvalidReference(at, clue, reason))
+            elif clue.kind == "conclusion":
+                parents[clue.index].append(at)
+                height = max(height, heights[clue.index])
         heights.append(height + 1)
     uses = [0] * len(heights)
     if uses:
         uses[-1] = 1
-    for at in reversed(range(len(uses))):
-        if uses[at]:
-            for child in cited_steps(chain, at):
-                uses[child] += uses[at]
+    for at in reversed(range(len(uses))):  # parents come later, so their uses are known
+        uses[at] += sum(uses[parent] for parent in parents[at])
     return ReasoningTree(
         chain, tuple(heights), tuple(map(tuple, parents)), tuple(uses), tuple(invalid)
     )
-
-
-def cited_steps(chain: ReasoningChain, at: int) -> Iterator[int]:
-    """Indices of the steps that step ``at`` cites validly, once per citation."""
-    for clue in chain.steps[at].premises:
-        if clue.kind == "conclusion" and clue.index is not None and clue.index < at:
-            yield clue.index
 
 
 def _fault(clue: Clue, at: int, n_steps: int, available: int) -> str:
@@ -317,11 +307,3 @@ def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
         for clue in step.premises
         if clue.kind in ("image", "text") and (at, clue) not in faults
     )
-
-
-def needed_evidence(gold: ReasoningTree, n_images: int, n_texts: int) -> frozenset[Clue]:
-    """The images and textual clues that the root of the gold reasoning depends on."""
-    if gold.chain.steps:
-        return evidence_of(gold)
-    images = (Clue("image", at) for at in range(n_images))
-    return frozenset((*images, *(Clue("text", at) for at in range(n_texts))))

@@ -20,9 +20,9 @@ from tqdm import tqdm
 
 from lmms_rpts.host.task_files import load_task, named_images, own_image_folders, read_image_name
 from lmms_rpts.report.entries import View
-from lmms_rpts.tasks.benchmark import images_folder
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import FORMATS
+from lmms_rpts.tasks.registry import images_folder
 from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72

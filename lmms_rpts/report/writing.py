@@ -15,8 +15,8 @@ from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
 from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
-from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.published import set_beside
+from lmms_rpts.tasks.registry import BENCHMARKS
 
 LONGEST_SIDE = 480
 # Default maximum number of instances of a graded benchmark.
@@ -89,7 +89,7 @@ def write_report(
     views = _views(kinds, LIMIT if limit is None else limit or None)
     if published:
         for view, (name, own) in zip(views, kinds.items(), strict=True):
-            view.beside = set_beside(benchmarks()[name], own)
+            view.beside = set_beside(BENCHMARKS[name], own)
     zoom = max(ZOOM, longest_side)
     entries = [entry for view in views for entry in view.entries]
     named = {(entry.task, name) for entry in entries for name in entry.images if name}
@@ -131,7 +131,7 @@ def _views(kinds: AllRuns, limit: int | None) -> list[View]:
         if name == "rpts":
             views.append(RptsView(runs, anchors))
         else:
-            views.append(View(benchmarks()[name], grading_of(name), runs, limit, anchors))
+            views.append(View(BENCHMARKS[name], grading_of(name), runs, limit, anchors))
     return views
 
 
@@ -160,6 +160,6 @@ def _left_out(views: Sequence[View]) -> Iterator[str]:
 
 def _title(kinds: AllRuns) -> str:
     tasks = sorted({task for run in kinds.get("rpts", ()) for task in run.tasks})
-    names = [*tasks, *(benchmarks()[name].title for name in kinds if name != "rpts")]
+    names = [*tasks, *(BENCHMARKS[name].title for name in kinds if name != "rpts")]
     labels = dict.fromkeys(run.label for run in kinds.every)
     return f"{', '.join(names)}: {', '.join(labels)}"

@@ -15,7 +15,6 @@ from pydantic import (
     PlainValidator,
     ValidationError,
     WithJsonSchema,
-    model_validator,
 )
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
@@ -267,19 +266,6 @@ class Record(Model):
         found["properties"] = marks | found["properties"]
         return found
 
-    @model_validator(mode="before")
-    @classmethod
-    def _unscored_has_no_score(cls, value: Any) -> Any:
-        if isinstance(value, dict) and value.get("outcome") == "unscored":
-            return {**value, cls.SCORE: None}
-        return value
-
-    @model_validator(mode="after")
-    def _scored_has_a_score(self) -> Record:
-        if self.outcome != "unscored" and getattr(self, self.SCORE) is None:
-            raise FieldError(f"{self.SCORE} should be a number from 0 to 1, not None")
-        return self
-
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
         shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
@@ -316,6 +302,10 @@ class Record(Model):
         here: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
         if isinstance(value.get("instance"), dict):
             here["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
+        if value.get("outcome") == "unscored":
+            here[cls.SCORE] = None
+        elif value.get("outcome") in ("scored", "no_steps") and value.get(cls.SCORE, 0) is None:
+            raise FieldError(f"{cls.SCORE} should be a number from 0 to 1, not None")
         try:
             return cls.model_validate(here)
         except ValidationError as error:

@@ -82,14 +82,14 @@ class GradingScorer(Scorer):
 
     async def score(self, response: str | None, question: Doc, judge: Client) -> Any:
         """The record of a response; an internal error affects this response only."""
-        self.hear(response)
         try:
             given = self.read(response, question)
             grade, more = await self.ask(given, question, judge)
-            return self.record(given, grade, more, question)
+            record = self.record(given, grade, more, question)
         except Exception as error:
             reason = internal_error(error, "grading a response")
-            return self.record(Given(reason=reason, missing=True), None, None, question)
+            record = self.record(Given(reason=reason, missing=True), None, None, question)
+        return record.model_copy(update={"text": response})
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
         """The score of an answer by rules, or why there is none; and what else they found."""

@@ -22,21 +22,6 @@ def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
     return round(rpts, 9) >= threshold
 
 
-def _right_and_sound(record: RptsRecord) -> float | None:
-    """Whether the answer is right and the reasoning sound."""
-    correct = record.answer.correct
-    if record.rpts is None or correct is None:
-        return None
-    return float(correct and is_sound(record.rpts, record.settings.threshold))
-
-
-def _right_not_sound(record: RptsRecord) -> float | None:
-    """Whether the reasoning for a right answer is not sound; there must be some to be judged."""
-    if record.outcome != "scored" or record.rpts is None or not record.answer.correct:
-        return None
-    return float(not is_sound(record.rpts, record.settings.threshold))
-
-
 def _mean_of_steps(
     modality: Modality, of: Callable[[float], float] = float
 ) -> Callable[[RptsRecord], float | None]:
@@ -65,11 +50,21 @@ _GROUPS = {
             words="right answers",
         ),
         _of_answers(
-            "accuracy_rpts", _right_and_sound, words="right answers with an RPTS of at least 0.5"
+            "accuracy_rpts",
+            lambda record: (
+                None
+                if record.sound is None or record.answer.correct is None
+                else float(record.answer.correct and record.sound)
+            ),
+            words="right answers with an RPTS of at least 0.5",
         ),
         _of_answers(
             "right_for_wrong_reason",
-            _right_not_sound,
+            lambda record: (
+                float(not record.sound)
+                if record.outcome == "scored" and record.answer.correct
+                else None
+            ),
             higher_is_better=False,
             words="share of the right answers with an RPTS below 0.5",
         ),

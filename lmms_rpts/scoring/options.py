@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, get_args
+from typing import Any
 
-from lmms_rpts.base.settings import Settings, Source, TransformMode, parse_choice
+from lmms_rpts.base.settings import Settings, Source, TransformMode
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
-from lmms_rpts.reasoning.clues import EVIDENCE, Evidence
+from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
 from lmms_rpts.scoring.metrics import RIGHT_REASON
-from lmms_rpts.scoring.question import ANSWER_FORMS, AnswerForm
+from lmms_rpts.scoring.question import AnswerForm
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]
 """A custom function: whether a response is right for its document; None: undecided."""
@@ -57,21 +57,19 @@ class Options:
         cls,
         settings: Settings,
         *,
-        mode: str | None = None,
+        mode: TransformMode | None = None,
         max_steps: int = MAX_STEPS,
-        answer: str | None = None,
+        answer: AnswerForm | None = None,
         grade: Grader | None = None,
-        evidence: str | None = None,
+        evidence: Evidence | None = None,
         decay: float = DEFAULT_DECAY,
         focus_height: int = DEFAULT_FOCUS_HEIGHT,
     ) -> Options:
         """The options of a task's YAML, which the settings override.
 
         Raises:
-            SettingError, JudgeConfigurationError, ValueError: for a value that is not allowed.
+            JudgeConfigurationError, ValueError: for a value that is not allowed.
         """
-        chosen_mode = parse_choice("rpts_transform: mode", mode, get_args(TransformMode))
-        chosen_evidence = parse_choice("rpts_score: evidence", evidence, EVIDENCE)
         if max_steps < 1:
             raise ValueError(f"rpts_transform: max_steps must be at least 1, got {max_steps}")
         if grade is not None and not callable(grade):
@@ -83,11 +81,11 @@ class Options:
         height = settings.focus_height
         return cls(
             prompts=Prompts(settings.prompts),
-            mode=settings.transform or chosen_mode or "auto",
+            mode=settings.transform or mode or "auto",
             max_steps=max_steps,
-            form=parse_choice("rpts_transform: answer", answer, ANSWER_FORMS) or "agree",
+            form=answer or "agree",
             grade=grade,
-            evidence=settings.evidence or chosen_evidence,
+            evidence=settings.evidence or evidence,
             decay=decay if settings.decay is None else settings.decay,
             focus_height=focus_height if height is None else height,
             threshold=settings.threshold,

@@ -68,12 +68,14 @@ class Reading:
     """A response as it was read.
 
     Attributes:
+        response: the response itself; None if there is none.
         chain: the steps, before repair.
         answer: the final answer, as in the record.
         transform: how the steps were read, as in the record.
     """
 
     question: Question
+    response: str | None
     chain: ReasoningChain
     answer: Answer
     transform: Transform
@@ -95,14 +97,14 @@ async def read(
     """The steps and the final answer of a response."""
     missing = missing_response(response)
     if missing or response is None:
-        return unread(question, str(missing))
+        return unread(question, response, str(missing))
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
-    if judged is None:
-        reading = unread(question, NO_THINKING)
-    else:
-        reading = await _read_steps(judged, question, judge, options)
+    reading = unread(question, response, NO_THINKING)
+    if judged is not None:
+        chain, transform = await _read_steps(judged, question, judge, options)
+        reading = replace(reading, chain=chain, transform=transform)
     if statement:
         answer = await _read_stance(part, question, judge, options)
     elif options.grade is not None or options.form == "none":
@@ -112,16 +114,16 @@ async def read(
     return replace(reading, answer=answer)
 
 
-def unread(question: Question, reason: str) -> Reading:
+def unread(question: Question, response: str | None, reason: str) -> Reading:
     """The reading of a response that is left unscored for this reason."""
     nothing = Transform(read_by="nothing", style="none", source="response", reason=reason)
     chain = ReasoningChain((), question.language)
-    return Reading(question, chain, Answer(value=None, correct=None), nothing)
+    return Reading(question, response, chain, Answer(value=None, correct=None), nothing)
 
 
 async def _read_steps(
     part: JudgedText, question: Question, judge: Client, options: Options
-) -> Reading:
+) -> tuple[ReasoningChain, Transform]:
     """The steps of a text by rules; by the judge, if they cannot be sure that these are all."""
     statement = options.form == "agree" and options.grade is None
     text, is_answer = part.text, is_answer_line
@@ -150,7 +152,7 @@ async def _read_steps(
         problems=(*problems, *left_out),
         verdict=verdict,
     )
-    return Reading(question, chain, Answer(value=None, correct=None), transform)
+    return chain, transform
 
 
 def steps_fields(kind: str, question: Question, text: str) -> dict[str, Any]:

@@ -23,7 +23,7 @@ from lmms_rpts.reasoning.clues import ClueKind, Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.record import ClueField, ClueNumber, FromJudge, Record, unset
-from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON
+from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON, is_sound
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.scorer import NO_RESPONSE, REQUEST_FAILED
 
@@ -203,6 +203,11 @@ class RptsRecord(Record):
         """
         answer = self.answer
         return answer.correct is None and answer.error is not None and answer.by != "task"
+
+    @property
+    def sound(self) -> bool | None:
+        """Whether the reasoning counts as sound; None without a score."""
+        return None if self.rpts is None else is_sound(self.rpts, self.settings.threshold)
 
     def graded(self, correct: bool | None) -> RptsRecord:
         """This record with a grade of its answer that is known from elsewhere; None: unknown."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
 
@@ -20,7 +21,6 @@ from lmms_rpts.reasoning import (
     evidence_of,
     format_chain,
     locate_error,
-    needed_evidence,
     parse_chain,
     repair_chain,
     restating_steps,
@@ -53,7 +53,7 @@ async def score_response(
         judged = await judge_steps(reading, question, judge, options)
         return record_of(judged, options)
     except Exception as error:
-        reading = unread(question, internal_error(error, "scoring a response"))
+        reading = unread(question, response, internal_error(error, "scoring a response"))
         return record_of(unjudged(reading, judge.name, judge.comparable, options), options)
 
 
@@ -103,6 +103,7 @@ def record_of(judged: Judged, options: Options) -> RptsRecord:
             }
         ),
         instance=question,
+        text=reading.response,
         settings=Scoring(
             judge=judged.judge,
             comparable=judged.comparable,
@@ -121,29 +122,27 @@ def record_of(judged: Judged, options: Options) -> RptsRecord:
 def _needed(
     gold: tuple[str, ...], clues: tuple[str, ...], n_images: int, language: Language
 ) -> frozenset[Clue]:
-    """The evidence that an argument about a document must use; ``gold`` may be empty."""
+    """The images and clues that the gold reasoning about a document depends on; all without it."""
     chain = repair_chain(parse_chain(list(gold), language), clues, restates, n_images=n_images)
-    return needed_evidence(build_tree(chain, n_images, len(clues)), n_images, len(clues))
+    if chain.steps:
+        return evidence_of(build_tree(chain, n_images, len(clues)))
+    images = (Clue("image", at) for at in range(n_images))
+    return frozenset((*images, *(Clue("text", at) for at in range(len(clues)))))
 
 
 # --- the scorer of a task ------------------------------------------------------------------------
 
 
+@dataclass(eq=False)
 class RptsScorer(Scorer):
-    """Scores responses by RPTS.
-
-    Args:
-        options: the options of the task.
-        judge: name of the judge.
-    """
+    """Scores responses by RPTS; ``options`` of the task."""
 
     RECORD, METRICS = RptsRecord, METRICS
     UNSCORED = "judged and are left out of the means (judge_coverage)"
 
-    def __init__(self, options: Options, judge: str) -> None:
-        super().__init__(judge)
-        self.options = options
-        self._counts, self._undecided = Counter[str](), Counter[str]()
+    options: Options = field(kw_only=True)
+    _counts: Counter[str] = field(default_factory=Counter, init=False)
+    _undecided: Counter[str] = field(default_factory=Counter, init=False)
 
     def question(self, doc: Mapping[str, Any]) -> Question:
         """The question of a document."""
@@ -151,10 +150,9 @@ class RptsScorer(Scorer):
 
     async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""
-        self.hear(response)
         return await score_response(response, question, judge, self.options)
 
-    def note(self, record: RptsRecord) -> None:
+    def note(self, record: RptsRecord) -> None:  # type: ignore[override]  # its own records
         """Count a record for the warnings of ``report``."""
         super().note(record)
         counts, answer = self._counts, record.answer

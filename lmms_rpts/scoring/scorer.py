@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from loguru import logger
@@ -55,6 +56,7 @@ def missing_response(response: object) -> str | None:
     return REQUEST_FAILED + (message or "lmms-eval gives no reason")
 
 
+@dataclass(eq=False)
 class Scorer:
     """How the responses to a task are scored; counts them for warnings at the end.
 
@@ -62,16 +64,18 @@ class Scorer:
         RECORD, METRICS: the type of its records, and their metrics.
         UNSCORED: what responses without a score are, and the metric that counts them.
         judge: name of the judge to ask; ``none`` if nobody is asked.
+        total, empty: how many records were noted, and how many of empty responses.
+        failed, unscored: why there is no response, or no score, and how often.
     """
 
     RECORD: ClassVar[type[Record]]
     METRICS: ClassVar[Metrics]
     UNSCORED: ClassVar[str]
-
-    def __init__(self, judge: str = NO_JUDGE) -> None:
-        self.judge = judge
-        self.heard = self.empty = self.total = 0
-        self.failed, self.unscored = Counter[str](), Counter[str]()
+    judge: str = NO_JUDGE
+    total: int = field(default=0, init=False)
+    empty: int = field(default=0, init=False)
+    failed: Counter[str] = field(default_factory=Counter, init=False)
+    unscored: Counter[str] = field(default_factory=Counter, init=False)
 
     def question(self, doc: Mapping[str, Any]) -> Any:
         """The question of a document; here the document itself."""
@@ -81,22 +85,15 @@ class Scorer:
         """The record of a response; raises nothing for bad output of a model or judge."""
         raise NotImplementedError
 
-    def hear(self, response: object) -> None:
-        """Count a response before it is scored."""
-        self.heard += 1
-        if missing := missing_response(response):
-            self.failed[missing] += 1
-        elif not str(response).strip():
-            self.empty += 1
-
-    def note(self, record: Any) -> None:
+    def note(self, record: Record) -> None:
         """Count a record; records need not be kept."""
         self.total += 1
-        reason = record.reason or ""
-        # Not judged as requested; failed requests have a warning of their own.
-        asked = reason not in ("", NOT_JUDGED, NO_RESPONSE)
-        if asked and not reason.startswith(REQUEST_FAILED):
-            self.unscored[reason] += 1
+        if missing := missing_response(record.text):
+            self.failed[missing] += 1
+            return
+        self.empty += not str(record.text).strip()
+        if record.reason and record.reason != NOT_JUDGED:
+            self.unscored[record.reason] += 1
 
     def report(self) -> None:
         """Log what the table of results does not show."""
@@ -105,7 +102,7 @@ class Scorer:
                 "{} of {} model requests failed. Their responses are left out of all means; most "
                 "often: {}",
                 self.failed.total(),
-                self.heard,
+                self.total,
                 self.failed.most_common(1)[0][0].removeprefix(REQUEST_FAILED),
             )
         if self.empty:
@@ -113,7 +110,7 @@ class Scorer:
                 "{} of {} responses are empty and count as wrong. Some model wrappers of lmms-eval "
                 "return an empty text for a failed request: see its log",
                 self.empty,
-                self.heard,
+                self.total,
             )
         if count := self.unscored.total():
             logger.warning(

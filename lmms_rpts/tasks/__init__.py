@@ -11,12 +11,13 @@ def check_tasks(names: Iterable[str]) -> None:
     lmms-eval retries a failing data set for a minute and hides the reason; here it is reported
     immediately. Third-party tasks are ignored.
     """
-    from lmms_rpts.tasks.benchmark import benchmark_of, refuse_unknown_settings
+    from lmms_rpts.base.settings import refuse_unknown
+    from lmms_rpts.tasks.registry import SETTINGS_TABLES, benchmark_of
 
     for name in names:
         benchmark = benchmark_of(name)
         if benchmark is not None:
-            refuse_unknown_settings()
+            refuse_unknown(SETTINGS_TABLES)
         check = benchmark.task_checks().get(name) if benchmark else None
         if check is not None:
             check()

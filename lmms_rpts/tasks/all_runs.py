@@ -13,8 +13,9 @@ from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import SAMPLES, RunError
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.benchmark import Benchmark, benchmarks
+from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.graded import GradeSummary, summarize_grades
+from lmms_rpts.tasks.registry import BENCHMARKS
 from lmms_rpts.tasks.rpts_eval import runs as rpts
 from lmms_rpts.tasks.rpts_eval.relations import label_runs
 
@@ -57,7 +58,7 @@ def read_all_runs(paths: Sequence[str | Path]) -> AllRuns:
     """
     if holds_only(paths, RptsRecord):  # the types of other records are not imported
         return AllRuns(rpts=tuple(rpts.read_runs(paths)))
-    known = {name: each for name, each in benchmarks().items() if each.grades}
+    known = {name: each for name, each in BENCHMARKS.items() if each.grades}
     types = {name: _record_of(each) for name, each in known.items()}
     places: dict[str, list[str | Path]] = {name: [] for name in known}
     for path in paths:
@@ -88,7 +89,7 @@ def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
     Raises:
         RunError: for a run with records of an unknown type, or without any.
     """
-    types = {_record_of(each): name for name, each in benchmarks().items() if each.grades}
+    types = {_record_of(each): name for name, each in BENCHMARKS.items() if each.grades}
     found = AllRuns(dict.fromkeys(types.values(), ()))
     for run in runs:
         kind = type(run.responses[0]) if run.responses else None
@@ -114,7 +115,7 @@ def shared_grading(runs: Iterable[AnyRun]) -> Grading:
 
 def grading_of(name: str) -> Grading:
     """How runs of a benchmark are summarized, those that RPTS scored as well."""
-    grading: Grading = resolve_name(str(benchmarks()[name].grades))
+    grading: Grading = resolve_name(str(BENCHMARKS[name].grades))
     return grading
 
 

@@ -18,8 +18,8 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.stats.agreement import grading_measures
 from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.stats.measures import estimate_measures
-from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
+from lmms_rpts.tasks.registry import BENCHMARKS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import LoadedSet
 from lmms_rpts.validation.run import NothingScoredError, Plan, PlannedSet, StepQuestion
@@ -161,7 +161,7 @@ def _judged(plan: Plan, planned: PlannedSet, progress: bool) -> _Judged:
 
 def _grader() -> AnswerGrader:
     """The grader of free-form answers of the first benchmark that has one."""
-    places = (each.answers for each in benchmarks().values())
+    places = (each.answers for each in BENCHMARKS.values())
     grader: AnswerGrader = resolve_name(next(filter(None, places)))
     return grader
 

@@ -251,7 +251,7 @@ WANTED = {(0, 0): 0.8, (5, 1): 0.25}
     "doc_id,step,score,human\n0,0,0.1,0.8\n5,1,0.2,0.25\n0,1,0.9,\n",
     "doc_id\tstep\tscore\n0\t0\t0.8\n5\t1\t0.25\n",
     "doc_id,step,score\n0.0,0.0,0.8\n5.0,1.0,0.25\n",
-    "\ufeffdoc_id;step;score\r\n0;0;0.8\r\n\r\n;;\r\n5;1;0.25\r\n;;;;\r\n",
+    "\ufeffdoc_id;step;score\r\n0;0;0.8\r\n\r\n;;\r\n5;1;0.25\r\n;;\r\n",
 )
 def test_tables_of_ratings(run: Run, content: str) -> None:
     found = ratings_of(run, content)
@@ -260,7 +260,7 @@ def test_tables_of_ratings(run: Run, content: str) -> None:
 
 
 @table(
-    "content, line, message",
+    "content, row, message",
     ("doc_id,step,score\n", None, "no step is rated"),
     ("doc_id,step,score\n0,0,\n0,1, \n", None, "no step is rated"),
     ("doc_id,stepp,score\n0,0,1\n", 2, "step is missing"),
@@ -278,19 +278,19 @@ def test_tables_of_ratings(run: Run, content: str) -> None:
     ("id,step,score\nd9,0,1\n", 2, "no document of rpts_eval_en with id 'd9'"),
     ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "no response 1 to document 0"),
     ("task,doc_id,step,score\nrpts_eval_em,0,0,1\n", 2, "no task 'rpts_eval_em'.* rpts_eval_en"),
-    ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "already scored in .*line 2"),
-    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in .*line 2$"),
-    ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 4, "no step 9"),
+    ("doc_id,step,score\n0,0,1\n5,0,1\n0,0,1\n", 4, "already scored in .*row 2"),
+    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "scored by 'al' in .*row 2$"),
+    ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 3, "no step 9"),
     ("doc_id,step,score,judge,reply\n0,0,1,m,x\n", None, "the judge's own"),
 )
-def test_what_is_wrong_is_told_with_its_line(
-    run: Run, content: str | bytes, line: int | None, message: str
+def test_what_is_wrong_is_told_with_its_row(
+    run: Run, content: str | bytes, row: int | None, message: str
 ) -> None:
     with pytest.raises(RunError, match=message) as caught:
         ratings_of(run, content)
     said = str(caught.value)
     assert "steps.csv" in said
-    assert line is None or f"steps.csv, line {line}" in said
+    assert row is None or f"steps.csv, row {row}" in said
     assert len(said) < 600
 
 
@@ -298,9 +298,9 @@ def test_tasks_are_needed_where_there_are_several(tmp_path: Path) -> None:
     for task in ("rpts_eval_en", "rpts_eval_zh"):
         write_run(tmp_path / "run", {0: make_record([0.5, 0.5])}, task=task)
     run = read_run(tmp_path / "run")
-    with pytest.raises(RunError, match="line 2: the run has no task ''"):
+    with pytest.raises(RunError, match="row 2: the run has no task ''"):
         ratings_of(run, "doc_id,step,score\n0,0,1\n")
-    with pytest.raises(RunError, match="line 2: the run has no task ''"):
+    with pytest.raises(RunError, match="row 2: the run has no task ''"):
         ratings_of(run, "task,doc_id,step,score\n,0,0,1\n")
     found = ratings_of(run, "task,doc_id,step,score\nrpts_eval_zh,0,0,1\n")
     assert [each.task for each in found.steps] == ["rpts_eval_zh"]
@@ -310,7 +310,7 @@ def test_an_id_that_several_documents_share_is_refused(tmp_path: Path) -> None:
     doc = make_doc(id="same")
     records = {0: make_record([1.0, 1.0], doc=doc), 1: make_record([0.0, 0.0], doc=doc)}
     run = read_run(write_run(tmp_path, records))
-    with pytest.raises(RunError, match=r"line 2: .* 2 documents of rpts_eval_en with id 'same'"):
+    with pytest.raises(RunError, match=r"row 2: .* 2 documents of rpts_eval_en with id 'same'"):
         ratings_of(run, "id,step,score\nsame,0,1\n")
 
 

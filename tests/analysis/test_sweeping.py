@@ -17,7 +17,6 @@ from hypothesis import strategies as st
 
 from lmms_rpts.analysis.sweeping import sweep
 from lmms_rpts.reasoning import build_tree, format_chain
-from lmms_rpts.reasoning.tree import cited_steps
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
@@ -161,7 +160,12 @@ def test_a_decay_of_1_is_the_plain_mean_over_the_unrolled_tree(chain: Any, data:
 
     def unrolled(at: int) -> list[float]:
         tree = build_tree(response.tree().chain, 3, 3)
-        below = [each for child in cited_steps(tree.chain, at) for each in unrolled(child)]
+        below = [
+            each
+            for child, citing in enumerate(tree.parents)
+            for _ in range(citing.count(at))
+            for each in unrolled(child)
+        ]
         return [response.steps[at].score or 0.0, *below]
 
     plain = frame[frame["decay"] == 1.0]["rpts"]

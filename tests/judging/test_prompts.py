@@ -12,14 +12,13 @@ from typing import Any
 
 import pytest
 
+import lmms_rpts.tasks.registry  # noqa: F401  # their kinds of requests
 from lmms_rpts.judging import prompts
 from lmms_rpts.judging.prompts import Prompts, fence
 from lmms_rpts.judging.request_kinds import request_kinds
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.tasks.benchmark import benchmarks
 from tests.support.tables import table
 
-benchmarks()  # registers their kinds of requests
 PROMPTS = Prompts()
 FIELDS = {name: dict(kind.fields) for name, kind in request_kinds().items()}
 

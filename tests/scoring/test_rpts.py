@@ -11,14 +11,17 @@ from typing import Any
 import pytest
 from loguru import logger
 
-from lmms_rpts.base.settings import SettingError
+from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import prompts
+from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import JudgeConfigurationError
+from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.scoring.score import RptsScorer
 from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.instances import make_doc
@@ -377,6 +380,22 @@ def test_records_are_readable_text_whatever_an_instance_holds() -> None:
     instance = json.loads(str(found))["instance"]
     assert (instance["id"], instance["ability"], instance["relation"]) == ("a/b", [], None)
     assert str(found).encode("utf-8")
+
+
+RESPONSES = (STEPS, "I agree.", "", None, f"<think>{STEPS}", STEPS.replace("Text 0", "Text 9"))
+
+
+@table("response", *RESPONSES)
+def test_outside_of_lmms_eval_the_record_is_the_same(response: str | None) -> None:
+    settings = load_settings()
+    scorer = RptsScorer("lexical", options=Options.of(settings))
+
+    async def scored() -> RptsRecord:
+        async with open_client("lexical", settings) as judge:
+            return await scorer.score(response, scorer.question(make_doc()), judge)
+
+    record = RptsRecord.parse(json.loads(run_async(scored()).to_json()))
+    assert lexical(response) == [record]
 
 
 @table("threshold, right, wrong_reason", (0.5, 1.0, 0.0), (0.8, 1.0, 0.0), (0.81, 0.0, 1.0))

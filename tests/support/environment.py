@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.settings import CONFIG
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.tasks.benchmark import settings_tables
+from lmms_rpts.tasks.registry import SETTINGS_TABLES
 
 if TYPE_CHECKING:
     import pytest
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 VARIABLES = [
     CONFIG,
     *("OPENAI_API_KEY", "OPENAI_API_URL", "OPENAI_BASE_URL", "WORLD_SIZE", "RANK", "LOCAL_RANK"),
-    *(name for table in settings_tables() for name in table.variables()),
+    *(name for table in SETTINGS_TABLES for name in table.variables()),
 ]
 """All variables, except LMMS_RPTS_CACHE: see conftest.py."""
 VARIABLES.remove("LMMS_RPTS_CACHE")

@@ -67,6 +67,7 @@ def make_record(
     correct = None if answer is None else answer == question.answer
     reading = Reading(
         question,
+        "It is so.",
         chain,
         Answer(value=answer, correct=correct),
         Transform(read_by="rule", style="steps", source="response", chain=tuple(steps)),

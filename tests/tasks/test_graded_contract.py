@@ -62,7 +62,7 @@ each_benchmark = table("benchmark", ROME, CMMATH)
         (benchmark, *row)
         for benchmark in (ROME, CMMATH)
         for row in (
-            ({"score": 1.5}, "score should be a number from 0 to 1, not 1.5"),
+            ({"score": 1.5}, "score should be less than or equal to 1, not 1.5"),
             ({"score": None}, "score should be a number"),
             ({"instance": []}, "instance should be an object"),
         )

@@ -145,7 +145,7 @@ def test_lone_surrogates_do_no_harm(case: Case, judge: Callable[..., JudgeServer
 def test_documents_of_another_kind_are_refused(case: Case) -> None:
     with pytest.raises(FilterInputError, match=rf"fields of {case.name}; missing: .*img_path"):
         case.filter().apply([["B"]], [{"id": 1, "statement": "x"}])
-    read = unread(Question.of(make_instance()), "")
+    read = unread(Question.of(make_instance()), None, "")
     with pytest.raises(FilterInputError, match=r"use \w+ alone"):
         case.filter().apply([[read]], [case.make_doc()])  # type: ignore[list-item]
 

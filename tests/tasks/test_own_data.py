@@ -132,7 +132,7 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"options": {"A": "x"}}, "options should be a list, not"),
     ({"options": [None]}, "options[0] should be a string or a number, not None"),
     ({"tolerance": "5%"}, "tolerance should be a number, not '5%'"),
-    ({"tolerance": 5}, "tolerance should be a number from 0 to 1, not 5"),
+    ({"tolerance": 5}, "tolerance should be less than or equal to 1, not 5"),
     ({"language": "de"}, "language should be one of en, zh, not 'de'"),
     ({"reasoning": "Image0 -> x"}, "reasoning should be a list, not 'Image0 -> x'"),
     ({"reasoning": ["The bar is high."]}, "cannot parse 'reasoning': line 0"),

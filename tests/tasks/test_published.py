@@ -18,10 +18,10 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
-from lmms_rpts.tasks.benchmark import benchmarks
 from lmms_rpts.tasks.grade_types import Figures
 from lmms_rpts.tasks.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS
+from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.analysis.test_sweeping import judged
 from tests.support.instances import make_doc
 from tests.support.reference import reference
@@ -36,7 +36,7 @@ CATEGORIES += "Venn diagram|Abtract Analogy diagram"
 
 def tables_of(name: str) -> list[dict[str, str]]:
     """All rows of a benchmark's file as text, with the protocol of their table."""
-    content = yaml.safe_load((benchmarks()[name].folder / FILE).read_text("utf-8"))
+    content = yaml.safe_load((BENCHMARKS[name].folder / FILE).read_text("utf-8"))
     return [
         {"protocol": each["protocol"], "source": each["source"], **row}
         for each in content["tables"]
@@ -117,7 +117,7 @@ def test_rpts_eval_agrees_with_the_figures_in_the_reference() -> None:
 
 @table("name", *EVERY)
 def test_every_row_says_how_it_was_measured(name: str) -> None:
-    beside = set_beside(benchmarks()[name], [])
+    beside = set_beside(BENCHMARKS[name], [])
     assert beside is not None
     own, *published = beside.sections
     assert not own
@@ -181,7 +181,7 @@ def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
     write_run(tmp_path / "a", {0: judged(1.0)}, task="rpts_eval_en_free")
     write_run(tmp_path / "demo", {0: judged(1.0)}, task="rpts_demo")
     runs = read_all_runs([tmp_path / "a", tmp_path / "demo"])["rpts"]
-    beside = set_beside(benchmarks()["rpts"], runs)
+    beside = set_beside(BENCHMARKS["rpts"], runs)
     assert beside is not None
     asked, free = beside.sections[0]
     assert asked.protocol.startswith("rpts_eval_en, rpts_eval_zh; by ")
@@ -189,7 +189,7 @@ def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
     assert asked.figures["rpts en"].value == 0.5 == asked.figures["rpts zh"].value
     assert asked.figures["rpts en"].n == 2
     assert "rpts zh" not in free.figures
-    one = set_beside(benchmarks()["rpts"], runs, "rpts_eval_zh")
+    one = set_beside(BENCHMARKS["rpts"], runs, "rpts_eval_zh")
     assert one is not None
     assert [row.protocol.partition(";")[0] for row in one.sections[0]] == ["rpts_eval_zh"]
     assert [cells[1].partition(":")[0] for cells in one.sheet().sections[0]] == [OWN]
@@ -201,7 +201,7 @@ def test_each_model_has_its_own_judges_over_its_rounds(tmp_path: Path) -> None:
             record = judged(1.0)
             record["settings"]["judge"] = f"openai:{model}"
             write_run(tmp_path / round, {0: record}, model_args=f"pretrained=lab/{model}")
-    beside = set_beside(benchmarks()["rpts"], read_all_runs([tmp_path])["rpts"])
+    beside = set_beside(BENCHMARKS["rpts"], read_all_runs([tmp_path])["rpts"])
     assert beside is not None
     own = [(row.model, row.protocol.partition("; ")[2]) for row in beside.sections[0]]
     assert own == [("a", "by openai:a"), ("b", "by openai:b")]
@@ -259,17 +259,17 @@ def test_a_wrong_file_is_one_message(tmp_path: Path, change: dict, message: str)
         content |= change
     (tmp_path / FILE).write_text(change.get("text") or yaml.safe_dump(content), "utf-8")
     with pytest.raises(UserError) as error:
-        set_beside(replace(benchmarks()["rome"], folder=tmp_path), [])
+        set_beside(replace(BENCHMARKS["rome"], folder=tmp_path), [])
     assert message in str(error.value)
     assert str(tmp_path / FILE) in str(error.value)
 
 
 def test_a_file_of_another_package(tmp_path: Path) -> None:
     (tmp_path / FILE).write_text(yaml.safe_dump(_GOOD), "utf-8")
-    beside = set_beside(replace(benchmarks()["rome"], folder=tmp_path), [])
+    beside = set_beside(replace(BENCHMARKS["rome"], folder=tmp_path), [])
     assert beside is not None
     assert beside.sheet().sections == [[["a", "as published: p", "0.050"]]]
-    assert set_beside(replace(benchmarks()["rome"], folder=tmp_path / "none"), []) is None
+    assert set_beside(replace(BENCHMARKS["rome"], folder=tmp_path / "none"), []) is None
 
 
 def test_summarize_refuses_a_benchmark_without_them(

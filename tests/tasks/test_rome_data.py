@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks import check_tasks
-from lmms_rpts.tasks.benchmark import benchmarks, read_documents
 from lmms_rpts.tasks.data import DataError, store
 from lmms_rpts.tasks.questions import Questions
+from lmms_rpts.tasks.registry import BENCHMARKS, read_documents
 from lmms_rpts.tasks.rome import data as dataset
 from lmms_rpts.tasks.rome.arguments import EVALUATORS
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
@@ -226,7 +226,7 @@ def test_a_subtask_without_questions(folder: Path) -> None:
         said = f"no questions of: memes; run --tasks {runnable} for the others"
         assert said in error_of(task)
     check_tasks(["rome_geo"])
-    (check,) = benchmarks()["rome"].data_checks()
+    (check,) = BENCHMARKS["rome"].data_checks()
     assert check.state == "ok"
     assert "no questions of: memes" in check.said
 

@@ -29,15 +29,18 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import listed, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.settings import FILE, SettingError, config_file, load_settings, secrets
-from lmms_rpts.commands.doctor.judge import check_judges
-from lmms_rpts.tasks.benchmark import (
-    Benchmark,
-    benchmarks,
-    refuse_unknown_settings,
-    settings_tables,
+from lmms_rpts.base.settings import (
+    FILE,
+    SettingError,
+    config_file,
+    load_settings,
+    refuse_unknown,
+    secrets,
 )
+from lmms_rpts.commands.doctor.judge import check_judges
+from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import Check, problem
+from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 
 if TYPE_CHECKING:
     from packaging.requirements import Requirement
@@ -117,9 +120,9 @@ def plan(
 def check_settings(judge: str | None = None) -> list[Check]:
     """Whether the settings are valid, and where each one that is set comes from."""
     try:
-        refuse_unknown_settings()
+        refuse_unknown(SETTINGS_TABLES)
         found = [f"\njudge = {judge} (--judge)"] if judge else []
-        for table in settings_tables():
+        for table in SETTINGS_TABLES:
             values = table.load().model_dump(mode="json", exclude_unset=True)
             start = table.TABLE and f"{table.TABLE}."
             found += [
@@ -135,7 +138,7 @@ def check_settings(judge: str | None = None) -> list[Check]:
 
 def _data_stages() -> Iterator[Stage]:
     """A stage for the data of each benchmark."""
-    for each in benchmarks().values():
+    for each in BENCHMARKS.values():
         yield Stage(each.title, "checking data and images", partial(_examine, each))
 
 
@@ -198,7 +201,7 @@ found = {"version": torch.__version__, "devices": devices, "cuda": torch.version
 _TASKS = """
 import lmms_eval.models
 from lmms_eval.tasks import TaskManager
-from lmms_rpts.tasks.benchmark import benchmark_of
+from lmms_rpts.tasks.registry import benchmark_of
 found = [name for name in TaskManager().all_tasks if benchmark_of(name)]
 """
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.scoring.options import Options, choose_judge
-from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.question import STANCES, AnswerForm, Question
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.own.data import REMEDY, as_question, check_fields
@@ -40,13 +40,13 @@ def own_questions(
         question.with_images(partial(_opened, shown), settings.image_size)
         if form not in scorers:
             options = Options.of(settings, answer=form)
-            scorers[form] = RptsScorer(options, choose_judge(settings, None, options).name)
+            scorers[form] = RptsScorer(choose_judge(settings, None, options).name, options=options)
         pairs.append((scorers[form], question))
     raise_faults("The rows", faults, REMEDY)
     return pairs
 
 
-def _form(fields: Mapping[str, Any]) -> str:
+def _form(fields: Mapping[str, Any]) -> AnswerForm:
     """The type of the answer of a row."""
     answer = fields.get("answer")
     if answer is None or answer == "":

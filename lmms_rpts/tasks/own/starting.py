@@ -14,9 +14,9 @@ from tqdm import tqdm
 
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.tasks.benchmark import benchmark_of
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import OwnData, load
+from lmms_rpts.tasks.registry import benchmark_of
 
 DATA, IMAGES, UTILS = "data.jsonl", "images", "utils.py"
 README, RESPONSES = "README.md", "responses.jsonl"

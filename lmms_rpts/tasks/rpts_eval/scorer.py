@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -18,20 +19,19 @@ DEMO_JUDGE = "lexical"
 """The judge of the demo, if the settings name none: it needs no key."""
 
 
-class RptsEvalScorer(RptsScorer):
-    """Scores responses to RPTS-Eval; ``images``: the folder of its images, if there is one.
+@dataclass(eq=False)
+class SeeingScorer(RptsScorer):
+    """Scores responses by a judge that may see the images of RPTS-Eval in this folder.
 
     ``longest``: maximum of the longer side of images for judges, in pixels.
     """
 
-    images: Path | None = None
-    longest: int
+    images: Path = field(kw_only=True)
+    longest: int = field(kw_only=True)
 
     def question(self, doc: Mapping[str, Any]) -> Question:
-        """The question of a document, with its images if the judge may see them."""
+        """The question of a document, with its images."""
         question = Question.of(doc)
-        if self.images is None or self.options.evidence == "facts":
-            return question
         load = partial(_load, self.images, question.visual_clue)
         return question.with_images(load, self.longest)
 
@@ -48,7 +48,7 @@ def _load(folder: Path, names: Sequence[str]) -> list[Any]:
     return [as_rgb(Image.open(path)) for path in paths]
 
 
-def rpts_scorer(task: str, settings: Settings, judge: str | None = None) -> RptsEvalScorer:
+def rpts_scorer(task: str, settings: Settings, judge: str | None = None) -> RptsScorer:
     """The scorer of a task, with the options of its YAML.
 
     Raises:
@@ -56,6 +56,8 @@ def rpts_scorer(task: str, settings: Settings, judge: str | None = None) -> Rpts
     """
     default = DEMO_JUDGE if task == DEMO_TASK else None
     options = Options.of(settings, mode="auto", evidence="facts")
-    scorer = RptsEvalScorer(options, choose_judge(settings, judge or default, options).name)
-    scorer.images, scorer.longest = images_folder(task), settings.image_size
-    return scorer
+    name = choose_judge(settings, judge or default, options).name
+    images = None if options.evidence == "facts" else images_folder(task)
+    if images is None:
+        return RptsScorer(name, options=options)
+    return SeeingScorer(name, options=options, images=images, longest=settings.image_size)
