@@ -224,12 +224,13 @@ _LENGTH = re.compile(r"token|context|input length|上下文")
 _EXCEEDS = re.compile(r"too (?:large|long|many|high)|at most|maximum|exceed|range|longer|超")
 # No request can succeed, unless the server tells when to come again: credit, key, account, model.
 _FINAL = re.compile(
-    r"(?:insufficient|invalid|incorrect|missing|expired|unknown|no such|not a valid|out of|no more)"
+    r"(?:insufficient|invalid|incorrect|missing|expired|unknown|no such|not a valid|out of|enough)"
     r"[ _-](?:\w+[ _-])?(?:quota|balance|credits?|funds?|api[ _-]?key|model)\b"
     r"|(?:quota|balance|credits?)\b.{0,30}(?:insufficient|not enough|too low|exhausted|exceeded)"
-    r"|exceeded.{0,20}quota|billing_hard|arrear|余额不足|欠费|account\b.{0,60}(?:suspend|deactivat)"
-    r"|api[ _-]?key\b.{0,30}(?:invalid|not valid|incorrect|expired|missing)|(?:login|auth\w*) fail"
-    r"|model(?:\b|_).{0,80}(?:not|n't)[ _](?:exist|found)|模型不存在|鉴权|身份验证"
+    r"|exceeded.{0,20}quota|billing_(?:hard|not)|arrear|account\b.{0,60}(?:suspend|deactivat|disabl)"
+    r"|api[ _-]?key\b.{0,30}(?:invalid|not valid|incorrect|expired|missing|revoked|disabled)"
+    r"|(?:login|auth\w*) fail|model(?:\b|_).{0,80}(?:not|n't)[ _](?:exist|found)"
+    r"|余额不足|欠费|模型不存在|鉴权|身份验证"
 )
 # Errors and reasons for an end: filters of contents
 _FILTERED = re.compile(
