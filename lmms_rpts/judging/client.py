@@ -15,9 +15,10 @@ import sys
 from collections import Counter, defaultdict, deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import suppress
+from contextlib import nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import replace
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -46,30 +47,32 @@ from lmms_rpts.judging.types import (
 
 T = TypeVar("T")
 
-# Maximum number of calls for one request that fail in this way while others are answered.
-MOST_CALLS = {"throttled": 20, "timed out": 3, "": 5, "unreachable": 5}
-# Number of throttled calls of one request that do not lengthen its pauses while other requests
-# are answered: with 30% random refusals, pauses of 16 s doubled the time of a run.
-BY_CHANCE = 4
+# Maximum number of calls for one request that fail while others are answered; of those that are
+# told to come later.
+MOST_CALLS, MOST_LATER = 5, 20
 # Number of retries of a request whose reply cannot be parsed.
 ASKED_AGAIN = 2
 # Seconds between the calls of one request, and of all requests while none is answered.
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_HOLD = 0.5, 30.0, 5.0
-# Seconds without any answer after which judging ends, and the maximum Retry-After.
+# Seconds without any answer after which judging ends, and the longest Retry-After that is kept.
 PATIENCE = 300.0
 # Number of calls and requests in vain, before any success, that end judging; and of failed calls
 # in a row after which the server is considered to be out of order.
 IN_VAIN = 20
-# Number of different steps with equal scores from which on a warning is logged.
-ONE_SCORE = 30
-SLOW = (
-    "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a time. It "
-    "is repeated with more time, and fewer calls are made at a time. If this goes on, set "
-    "LMMS_RPTS_CONCURRENCY (now {}) to the number of calls that the server processes at a time, or "
-    "raise LMMS_RPTS_TIMEOUT."
-)
 # Number of units of work under way, as a multiple of the concurrent calls.
 WINDOW = 4
+# Number of different steps with equal scores from which on a warning is logged.
+ONE_SCORE = 30
+SAME = (
+    "The judge {} gave all {} different steps the same score, {:g}: measure whether it tells sound "
+    "steps from wrong ones with 'lmms-rpts validate'"
+)
+SLOW = (
+    "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a time. More "
+    "time is given, and fewer calls are made at a time. If this goes on, set LMMS_RPTS_CONCURRENCY "
+    "(now {}) to what the server processes at a time, or raise LMMS_RPTS_TIMEOUT"
+)
+SILENT = "The judge {} answers no call ({}): waiting up to {:.0f} s"
 
 # The number of the unit of work that a request belongs to: earlier ones come first, so that an
 # interrupted run has complete ones.
@@ -108,16 +111,17 @@ class Client:
         self._time_limit: float = getattr(judge, "time_limit", math.inf)
         self._limit = Limit(settings.concurrency, self._time_limit)
         # A call that took too long is repeated once with twice the time.
-        twice = 2.5 * self._time_limit
-        self._patience = max(PATIENCE, twice) if twice < math.inf else PATIENCE
+        twice = 2.5 * self._time_limit if self._time_limit < math.inf else 0.0
+        self._patience = max(PATIENCE, twice)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
         self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
         # Failures before the first success, without and with images; None after it.
         self._failures: dict[bool, int | None] = {False: 0, True: 0}
-        self._in_vain, self._answers, self._warned = 0, 0, False
-        self._held_until, self._last_answer = -1.0, math.nan
+        # Failed calls since the last answer, and when the first of them began
+        self._in_vain, self._failing_since, self._held_until = 0, -1.0, -1.0
+        self._warned = False
 
     async def __aenter__(self) -> Client:
         return self
@@ -129,13 +133,8 @@ class Client:
             # A connection that does not close must not cost any replies.
             with suppress(Exception):
                 await asyncio.wait_for(aclose(), 10.0)
-        (score, number), *others = self._scores.most_common(2) or [(0.0, 0)]
-        if number >= ONE_SCORE and not others:
-            logger.warning(
-                "The judge {} gave all {} different steps the same score, {:g}: measure whether it "
-                "tells sound steps from wrong ones with 'lmms-rpts validate'",
-                *(self.name, number, score),
-            )
+        if len(self._scores) == 1 and (number := self._scores.total()) >= ONE_SCORE:
+            logger.warning(SAME, self.name, number, *self._scores)
 
     async def ask(self, request: Request) -> Verdict:
         """The verdict on a request; equal requests share one call."""
@@ -150,7 +149,11 @@ class Client:
         if not self._settings.judge_reason and request_kinds()[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
-            key = await self._key(request)
+            if request.images:  # decoding must delay neither running calls nor the next one
+                async with self._decoding:
+                    key = await asyncio.to_thread(request.key, self._identity)
+            else:
+                key = request.key(self._identity)
         except ImageError as error:
             return self._told(request, str(error))
         if key in self._under_way:
@@ -175,50 +178,31 @@ class Client:
         It is consumed lazily: a bounded number of units is under way. When one raises an error, or
         the caller leaves, the others are cancelled.
         """
-        waiting, size = enumerate(work), WINDOW * self._settings.concurrency
-        window: deque[tuple[asyncio.Task[T], Coroutine[Any, Any, T]]] = deque()
-        stream = sys.stderr if shown else None
-        hidden = stream is None or stream.closed
-        pause = 0.2 if stream and not hidden and stream.isatty() else 30.0  # in a log file
+        window: deque[asyncio.Task[T]] = deque()
+        pause = 0.2 if sys.stderr and sys.stderr.isatty() else 30.0  # in a log file
         how: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
-        bar: Any = tqdm(total=total, disable=hidden, file=stream, mininterval=pause, **how)
-
-        async def run(number: int, coroutine: Coroutine[Any, Any, T]) -> T:
-            _unit.set(number)
-            result = await coroutine
-            figures = self._outcomes | ({"cost": self.budget.cost} if self.budget.cost else {})
-            with suppress(OSError, ValueError):  # the stream may be closed
-                bar.set_postfix({name: f"{n:,.3g}" for name, n in figures.items()}, refresh=False)
-                bar.update()
-            return result
-
+        hidden = not shown or sys.stderr is None
+        bar: Any = tqdm(total=total, disable=hidden, mininterval=pause, **how)
         try:
-            while True:
-                while len(window) < size:
-                    number, coroutine = next(waiting, (0, None))
-                    if coroutine is None:
-                        break
-                    window.append((asyncio.ensure_future(run(number, coroutine)), coroutine))
-                if not window:
+            for number, coroutine in enumerate(chain(work, repeat(None))):
+                if coroutine is not None:
+                    _unit.set(number)
+                    window.append(asyncio.ensure_future(coroutine))
+                    if len(window) < WINDOW * self._settings.concurrency:
+                        continue
+                elif not window:
                     return
-                result = await window[0][0]
+                result = await window[0]
                 window.popleft()
+                cost = {"cost": self.budget.cost} if self.budget.cost else {}
+                bar.set_postfix({**self._outcomes, **cost}, refresh=False)
+                bar.update()
                 yield result
         finally:
-            for task, _ in window:
+            for task in window:
                 task.cancel()
-            await asyncio.gather(*(task for task, _ in window), return_exceptions=True)
-            for _, coroutine in window:
-                coroutine.close()  # it may not have begun
-            with suppress(OSError, ValueError):
-                bar.close()
-
-    async def _key(self, request: Request) -> str:
-        if not request.images:
-            return request.key(self._identity)
-        # Decoding must not delay running calls, nor the next call wait for all images.
-        async with self._decoding:
-            return await asyncio.to_thread(request.key, self._identity)
+            await asyncio.gather(*window, return_exceptions=True)
+            bar.close()
 
     def _told(self, request: Request, error: str | None, **fields: Any) -> Verdict:
         kind, version = request.kind, request.prompts.version(request.kind)
@@ -235,7 +219,7 @@ class Client:
         for attempt in range(1 + ASKED_AGAIN):
             if reply is not None:
                 asked = asked.asked_again(reply)
-                key = await self._key(asked)
+                key = asked.key(self._identity)
             try:
                 known = self._cache.find(key)
                 reply = known or await self._reply(asked, key)
@@ -269,54 +253,40 @@ class Client:
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries; a RefusedError if it gives none."""
-        tries: Counter[str] = Counter()
+        tries: Counter[bool] = Counter()  # failed calls: told to come later, and others
         while True:
-            try:
-                # With a budget, calls of a kind run alone until one tells the usage of the others.
-                if not self.budget.is_new(self.name, request.kind):
-                    return await self._call(request, key, tries)
-                async with self._first[request.kind]:
-                    return await self._call(request, key, tries)
-            except RefusedError:
-                raise
-            except Exception as failure:  # the boundary: a failed request does not end the run
-                pause = self._after(failure, request, tries)
+            # With a budget, calls of a kind run alone until one tells the usage of the others.
+            new = self.budget.is_new(self.name, request.kind)
+            alone = self._first[request.kind] if new else nullcontext()
+            async with alone, self._limit.slot((_unit.get(), -request.attempt)) as begun:
+                try:
+                    return await self._call(request, key, begun, tries[False])
+                except RefusedError:
+                    raise
+                except Exception as failure:  # a failed request does not end the run
+                    pause = self._after(failure, request, tries, begun)
             with suppress(asyncio.TimeoutError):
                 await asyncio.wait_for(self._ended.wait(), pause)
 
-    async def _call(self, request: Request, key: str, tries: Counter[str]) -> Reply:
-        async with self._limit.slot((_unit.get(), -request.attempt)) as begun:
-            while now() < self._held_until and not self._ended.is_set():
-                await asyncio.sleep(self._held_until - now())
-            if self._ended.is_set():
-                raise RefusedError(self.stopped)
-            if math.isnan(self._last_answer):
-                self._last_answer = now()
-            patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries["timed out"]))
-            price = self._settings.unit_price
-            try:
-                with self.budget.call(self.name, price, request) as replies:
-                    reply = await self.judge.ask(replace(request, patience=patience))
-                    # Characters that no file can hold are replaced: a later run reads the same.
-                    reply = replace(reply, text=storable(reply.text))
-                    replies.append(reply)
-            except TransientError as failure:
-                self._in_vain += 1
-                if failure.kind == "timed out":
-                    if self._limit.timed_out(begun) and not self.budget.slow:
-                        self.budget.slow = True
-                        figures = (self._time_limit, self._limit.active, self._settings.concurrency)
-                        logger.warning(SLOW, self.name, *figures)
-                elif failure.kind or failure.retry_after is not None or self._in_vain >= IN_VAIN:
-                    self._limit.throttled(begun)
-                raise
-            self._cache.store(key, self.name, request.kind, reply)
-            self._limit.answered(begun)
-            self._answers += 1
-            self._last_answer, self._in_vain, self._warned = now(), 0, False
+    async def _call(self, request: Request, key: str, begun: float, failed: int) -> Reply:
+        while now() < self._held_until and not self._ended.is_set():
+            await asyncio.sleep(self._held_until - now())
+        if self._ended.is_set():
+            raise RefusedError(self.stopped)
+        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**failed))
+        with self.budget.call(self.name, self._settings.unit_price, request) as replies:
+            reply = await self.judge.ask(replace(request, patience=patience))
+            # Characters that no file can hold are replaced: a later run reads the same.
+            reply = replace(reply, text=storable(reply.text))
+            replies.append(reply)
+        self._cache.store(key, self.name, request.kind, reply)
+        self._limit.answered(begun)
+        self._in_vain, self._warned = 0, False
         return reply
 
-    def _after(self, failure: Exception, request: Request, tries: Counter[str]) -> float:
+    def _after(
+        self, failure: Exception, request: Request, tries: Counter[bool], begun: float
+    ) -> float:
         """Seconds before the failed call is repeated; a RefusedError if it is not.
 
         While others are answered, a call is repeated a few times. While none is answered, it is
@@ -327,36 +297,38 @@ class Client:
             raise RefusedError(self._stop(str(failure)))
         if not isinstance(failure, TransientError):
             raise RefusedError(f"{type(failure).__name__}: {failure}")
-        wait = failure.retry_after or 0.0
-        later = failure.kind in ("throttled", "starting") or failure.retry_after is not None
+        self._failing_since = self._failing_since if self._in_vain else begun
+        self._in_vain += 1
+        out, silent = self._in_vain >= IN_VAIN, now() - self._failing_since
+        later = failure.kind == "throttled" or failure.retry_after is not None
+        if failure.kind == "timed out":
+            if self._limit.timed_out(begun) and not self.budget.slow:
+                self.budget.slow = True
+                figures = (self._time_limit, self._limit.active, self._settings.concurrency)
+                logger.warning(SLOW, self.name, *figures)
+        elif later or out:
+            self._limit.throttled(begun)
         if not later:
             self._count(request, f"the first {IN_VAIN} calls failed: {failure}")
+        if silent > self._patience:
+            self._stop(f"no answer for {silent:,.0f} s: {failure}")
+        if (wait := failure.retry_after or 0.0) > PATIENCE and self._in_vain >= MOST_CALLS:
+            said = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
+            self._stop(f"{said} after that; replies are cached")
         if self._ended.is_set():
             raise RefusedError(self.stopped)
-        kind = "throttled" if later else failure.kind
-        tries[kind] += 1
-        silent = now() - self._last_answer
-        if silent > self._patience:
-            raise RefusedError(self._stop(f"no answer for {silent:,.0f} s: {failure}"))
-        if wait > PATIENCE and self._in_vain >= MOST_CALLS[""]:
-            reason = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
-            raise RefusedError(self._stop(f"{reason} after that; replies are cached"))
-        out = self._in_vain >= IN_VAIN or failure.kind == "starting"
-        out = out or (kind == "unreachable" and self._answers > 0)
-        if not out and tries[kind] >= MOST_CALLS[kind]:
+        tries[later] += 1
+        if tries[later] >= (MOST_LATER if later else MOST_CALLS) and not out:
             raise RefusedError(f"{failure} (after {tries.total()} calls)")
-        attempt = tries.total()
-        if later and self._in_vain < attempt:  # others were answered
-            attempt = max(1, attempt - BY_CHANCE)
-        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** min(attempt - 1, 20))
-        pause *= random.uniform(0.5, 1.0)
+        # While others are answered, the server is not to blame for several refusals of one request.
+        attempt = min(tries.total(), self._in_vain if later else 20)
+        pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         pause = max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
-        if self._in_vain >= IN_VAIN:  # the others wait, too
+        if out:  # the others wait, too
             self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
             if silent > LONGEST_HOLD and not self._warned:
                 self._warned = True
-                said = "The judge {} answers no call ({}): waiting up to {:.0f} s"
-                logger.warning(said, self.name, failure, self._patience)
+                logger.warning(SILENT, self.name, failure, self._patience)
         return pause
 
     def _count(self, request: Request, reason: str) -> None:
@@ -404,18 +376,18 @@ def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
         runs = False
     if not runs:  # outside of the handler, else it would be the context of other errors
         return asyncio.run(coroutine)
-    begun: list[tuple[asyncio.AbstractEventLoop, asyncio.Task[Any] | None]] = []
+    tasks: list[asyncio.Task[Any] | None] = []
 
     async def work() -> T:
-        begun.append((asyncio.get_running_loop(), asyncio.current_task()))
+        tasks.append(asyncio.current_task())
         return await coroutine
 
     with ThreadPoolExecutor(1) as pool:
         future = pool.submit(asyncio.run, work())
         try:
             return future.result()
-        except BaseException:
-            for loop, task in begun:
+        except KeyboardInterrupt:
+            for task in tasks:
                 if task is not None and not future.done():
-                    loop.call_soon_threadsafe(task.cancel)
+                    task.get_loop().call_soon_threadsafe(task.cancel)
             raise

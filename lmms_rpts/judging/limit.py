@@ -9,24 +9,19 @@ from collections import deque
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 
-# Calls at a time in the first round: a server with few slots must not begin with a long queue.
-START = 8.0
 # Maximum multiple of its time limit that a call may take.
 LONGEST_PATIENCE = 4.0
-# What is left of the limit after a refusal, and after a call that took too long.
-REFUSED, LATE = 0.8, 0.5
 
 
 class Limit:
-    """At most ``bound`` calls at a time, and a queue.
+    """At most ``bound`` calls at a time, and a queue; all methods belong to one event loop.
 
-    It doubles per round until the first refusal, then grows by 1 per round; a refusal of a call
-    that began after the last cut takes 20%. If few calls at a time are refused as often as many (a
-    broken gateway, a quota shared with others), refusals no longer cut it, until they become more.
-    All methods belong to one event loop.
+    The bound doubles per round until the first refusal, then grows by 1 per round; a refusal of a
+    call that began after the last cut takes 20%. If few calls at a time are refused as often as
+    many (a broken gateway, a quota shared with others), refusals no longer cut it, until they
+    become more. It does not grow in a round in which a call took more than half of ``time_limit``:
+    more calls would wait longer in the server's queue.
 
-    ``most``: of concurrent calls. ``time_limit``: of a call, in seconds; the limit does not grow in
-    a round in which one took more than half: more calls would wait longer in the server's queue.
     ``active``: number of calls in progress. ``patience``: multiple of the time limit that a call
     may take; it doubles when calls take too long: the next ones must not be cut off, too.
     """
@@ -34,9 +29,10 @@ class Limit:
     def __init__(self, most: int, time_limit: float = math.inf) -> None:
         self.active, self.patience = 0, 1.0
         self._most, self._time_limit = most, time_limit
-        self._bound, self._growing = min(most, START), True
-        self._slow = 0  # number of answers during which the limit does not grow
-        self._arrivals, self._cut_at, self._open = 0, -1.0, False
+        # A server with few slots must not begin with a long queue.
+        self._bound, self._growing, self._cut_at = min(most, 8.0), True, -1.0
+        self._slow = 0  # number of answers during which the bound does not grow
+        self._arrivals, self._open = 0, False
         self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
         self._usual: float | None = None  # share of refusals that does not depend on the load
@@ -50,16 +46,11 @@ class Limit:
         self._wake()
         try:
             await turn
-        except asyncio.CancelledError:
-            if turn.done() and not turn.cancelled():  # it was granted at the same moment
-                self.active -= 1
-                self._wake()
-            raise
-        try:
             yield now()
         finally:
-            self.active -= 1
-            self._wake()
+            if turn.done() and not turn.cancelled():  # it may be granted while it is cancelled
+                self.active -= 1
+                self._wake()
 
     def release(self) -> None:
         """Let all calls go on, since judging ends."""
@@ -84,15 +75,22 @@ class Limit:
             if sum(last) > len(last) * (self._usual + 0.15):
                 self._usual = None
                 self._ended.clear()
-        elif self._cut(begun, REFUSED) and self._is_independent():
-            self._bound = float(self._most)
+        elif self._cut(begun, 0.8):
+            # Whether few calls at a time were refused about as often as many
+            peak = max(bound for bound, _ in self._ended)
+            high = [refused for bound, refused in self._ended if bound > 0.6 * peak]
+            low = [refused for bound, refused in self._ended if bound <= 0.6 * peak]
+            share = (sum(high) + sum(low)) / len(self._ended)
+            enough = len(low) >= 16 and sum(low) >= 3 and sum(high) >= 2 and share <= 0.4
+            if enough and sum(low) / len(low) >= 0.7 * sum(high) / len(high):
+                self._usual, self._bound = share, float(self._most)
 
     def timed_out(self, begun: float) -> bool:
         """Record that the call took too long; whether it was the first one since the last cut."""
-        if self._cut(begun, LATE):
+        cut = self._cut(begun, 0.5)
+        if cut:
             self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
-            return True
-        return False
+        return cut
 
     def _wake(self) -> None:
         allowed = math.inf if self._open else max(1, int(self._bound))
@@ -107,19 +105,6 @@ class Limit:
             return False
         self._growing, self._cut_at = False, now()
         self._bound = max(1.0, min(self._bound, self.active) * factor)
-        return True
-
-    def _is_independent(self) -> bool:
-        """Whether few calls at a time were refused about as often as many."""
-        peak = max(bound for bound, _ in self._ended)
-        high = [refused for bound, refused in self._ended if bound > 0.6 * peak]
-        low = [refused for bound, refused in self._ended if bound <= 0.6 * peak]
-        if len(low) < 16 or sum(low) < 3 or sum(high) < 2:
-            return False
-        share = (sum(high) + sum(low)) / len(self._ended)
-        if share > 0.4 or sum(low) / len(low) < 0.7 * sum(high) / len(high):
-            return False
-        self._usual = share
         return True
 
 

@@ -80,17 +80,6 @@ def test_calls_under_way_count_as_expected() -> None:
         calls[3].__enter__()
 
 
-def test_usage_is_learnt() -> None:
-    """Calls that took half of what was guessed leave room for twice as many."""
-    budget = Budget(max_tokens=10 * EXPECTED)
-    spend(budget, Usage(EXPECTED // 2, 0))
-    calls = [budget.call("j", None, ASKED) for _ in range(19)]
-    for call in calls:
-        call.__enter__()
-    with pytest.raises(BudgetError):
-        budget.call("j", None, ASKED).__enter__()
-
-
 @table("limit, calls", (5_000, 10), (10, 0))
 def test_a_budget_ends_judging_and_a_cache_costs_nothing(
     tmp_path: Path, limit: int, calls: int

@@ -113,14 +113,6 @@ def test_the_keys_of_20_requests() -> None:
     assert golden() == json.loads(path.read_text("utf-8"))
 
 
-def test_what_differs_is_asked_again(tmp_path: Path) -> None:
-    judge: Any = ScriptedJudge(last_digit)
-    for identity in ({}, {"model": "a"}, {"model": "b"}, {"model": "b", "temperature": 1.0}):
-        judge.identity = identity
-        judged(judge, [question("q 1"), question("q 1", "inference")], tmp_path)
-    assert len(judge.asked) == 8
-
-
 # ---- files that cannot be used
 
 
@@ -132,12 +124,7 @@ def a_directory(folder: Path) -> None:
     (folder / cache.FILE).mkdir()
 
 
-def a_file_for_a_folder(folder: Path) -> None:
-    folder.rmdir()
-    folder.write_text("in the way")
-
-
-@table("spoil", a_directory, a_file_for_a_folder, no_database)
+@table("spoil", a_directory, no_database)
 def test_an_unusable_file_is_named_and_ends_no_run(
     tmp_path: Path, messages: list[str], spoil: Callable[[Path], None]
 ) -> None:
@@ -229,6 +216,7 @@ def test_requests_are_written_and_their_results_read(tmp_path: Path) -> None:
 
 ASKING = """
 import json, sys
+from functools import partial
 from pathlib import Path
 from lmms_rpts.judging.client import open_client, run_async
 from tests.judging.questions import question, settings_of
@@ -251,13 +239,9 @@ run_async(main())
 
 def begun(server: JudgeServer, folder: Path) -> subprocess.Popen[str]:
     """A process with 150 units of two questions."""
-    return subprocess.Popen(
-        [sys.executable, "-c", ASKING, str(folder)],
-        env=os.environ | {"OPENAI_BASE_URL": server.url},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
+    command = [sys.executable, "-c", ASKING, str(folder)]
+    env, pipe = os.environ | {"OPENAI_BASE_URL": server.url}, subprocess.PIPE
+    return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
 def reached(server: JudgeServer, calls: int) -> bool:

@@ -58,7 +58,7 @@ FAILURES: dict[str, Exception | str] = {
     "throttled": TransientError("slow down", kind="throttled"),
     "throttled, with a pause": TransientError("slow down", 3.0, kind="throttled"),
     "failed": TransientError("odd"),
-    "lost": TransientError("lost", kind="unreachable"),
+    "lost": TransientError("lost"),
     "refused": RefusedError("no"),
     "broken": KeyError("a bug of the backend"),
     "fatal": FatalJudgeError("wrong key"),
@@ -68,9 +68,8 @@ FAILURES: dict[str, Exception | str] = {
 class Clients(RuleBasedStateMachine):
     """A process asks a judge; it may be killed and begin again with the same cache.
 
-    What must hold: no question is asked again after a reply, nor twice at once; no more calls at a
-    time than allowed; every question ends, with its own score or an error; after a fatal error no
-    call is made; all calls are booked.
+    No question is asked again after a reply, nor twice at once; no more calls at a time than
+    allowed; every question ends, with its own score or an error; after a fatal error no call.
     """
 
     MOST = 3
@@ -180,7 +179,7 @@ TestClients = Clients.TestCase
 FAILED, LATE = TransientError("busy"), TransientError("late", kind="timed out")
 BUSY = TransientError("slow down", kind="throttled")
 QUOTA, NO, FATAL = TransientError("quota", 3600.0), RefusedError("no"), FatalJudgeError("wrong key")
-LOST = TransientError("lost", kind="unreachable")
+LOST = TransientError("lost")
 UNREAD = "the judge's reply cannot be parsed as a score from 0 to 1"
 GOOD = Reply("Score: 0.5", Usage(10, 20))
 
@@ -250,18 +249,6 @@ def test_the_first_requests_in_vain_end_judging(said: Said, kind: str, stops: bo
     assert len(judge.asked) <= 3 * (IN_VAIN + 4) or not stops
 
 
-def test_one_success_among_the_first_keeps_judging_alive() -> None:
-    judge = ScriptedJudge(lambda text, call: "Score: 1" if call == 19 else RefusedError("no"))
-    client = client_of(judge)
-
-    async def work() -> list[Verdict]:
-        return [await client.ask(request) for request in questions(60)]
-
-    verdicts = run(work())
-    assert [verdict.value for verdict in verdicts].count(1.0) == 1
-    assert client.stopped is None
-
-
 def test_a_judge_that_only_says_429_is_waited_for_with_a_word(messages: list[str]) -> None:
     judge = ScriptedJudge(in_order(BUSY))
     client = client_of(judge, 32)
@@ -277,12 +264,9 @@ def test_a_judge_that_only_says_429_is_waited_for_with_a_word(messages: list[str
     assert "waiting up to 300 s" in message
 
 
-@table("failure, kind", (LOST, "lost"), (TransientError("load", kind="starting"), "load"))
-def test_a_server_that_answered_is_waited_for_up_to_five_minutes(
-    failure: TransientError, kind: str
-) -> None:
+def test_a_server_that_answered_is_waited_for_up_to_five_minutes() -> None:
     async def work(end: float) -> tuple[set[Any], str | None]:
-        judge = ScriptedJudge(lambda text, call: failure if 10 < now() < end else "Score: 0.5")
+        judge = ScriptedJudge(lambda text, call: LOST if 10 < now() < end else "Score: 0.5")
         client = client_of(judge, 8)
         verdicts = [await client.ask(question("first"))]
         await asyncio.sleep(11)
@@ -290,25 +274,10 @@ def test_a_server_that_answered_is_waited_for_up_to_five_minutes(
         return {verdict.value for verdict in verdicts}, client.stopped
 
     assert run(work(250)) == ({0.5}, None)
-    found, stopped = run(work(1e9))
-    assert found == {0.5, None}
-    assert re.match(rf"no answer for 3\d\d s: {kind}", str(stopped))
+    assert re.match(r"no answer for 3\d\d s: lost", str(run(work(1e9))[1]))
 
 
 # ---- work: in order, lazily, and cancelled together
-
-
-def test_equal_requests_share_one_call(messages: list[str]) -> None:
-    judge = ScriptedJudge(lambda text, call: "Score: 0.5", pause=1.0)
-    client = client_of(judge, 8)
-
-    async def work() -> list[Verdict]:
-        first = await asyncio.gather(*(client.ask(question("same")) for _ in range(5)))
-        return [*first, await client.ask(question("same"))]
-
-    verdicts = run(work())
-    assert len(judge.asked) == 1
-    assert [verdict.cached for verdict in verdicts] == [False, *[True] * 5]
 
 
 def test_work_is_consumed_as_it_is_needed_and_comes_in_order() -> None:
@@ -357,9 +326,9 @@ def test_an_error_cancels_the_rest() -> None:
     assert len(judge.asked) <= 4 * 4
 
 
-@table("said, warns", ("Score: 0.5", True), (None, False))
+@table("said, warnings", ("Score: 0.5", 1), (None, 0))
 def test_one_score_for_all_steps_is_warned_of(
-    messages: list[str], said: str | None, warns: bool
+    messages: list[str], said: str | None, warnings: int
 ) -> None:
     messages.clear()
     judge = ScriptedJudge(lambda text, call: said or f"Score: 0.{text[-1]}")
@@ -369,9 +338,7 @@ def test_one_score_for_all_steps_is_warned_of(
             await asyncio.gather(*map(client.ask, questions(ONE_SCORE)))
 
     run(work())
-    assert [f"all {ONE_SCORE} different steps the same score" in each for each in messages] == (
-        [True] if warns else []
-    )
+    assert len(messages) == warnings
     assert judge.closed == 1
 
 

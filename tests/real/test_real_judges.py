@@ -12,6 +12,7 @@ import threading
 import time
 import urllib.request
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -19,11 +20,13 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.judging import JudgeRequest, Verdict, open_engine
+from lmms_rpts.judging.client import open_client, run_async
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.validation.own_steps import own_set
 from lmms_rpts.validation.run import questions_of
+from tests.judging.questions import settings_of
 from tests.real.llama_server import CONTEXT, MODEL, LlamaServer, model_file
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import PATH, Body, JudgeServer, ServerReply
@@ -55,15 +58,19 @@ def _default_settings(server: LlamaServer, monkeypatch: pytest.MonkeyPatch) -> N
     monkeypatch.setenv("OPENAI_BASE_URL", server.url)
 
 
-def questions(count: int) -> list[JudgeRequest]:
+def questions(count: int) -> list[Request]:
     """Different requests about the labelled steps in the package."""
     asked = questions_of(own_set().chains, Prompts())
-    return list({each.request.key: each.request for each in asked}.values())[:count]
+    return list({each.request.key({}): each.request for each in asked}.values())[:count]
 
 
-def judged(requests: list[JudgeRequest], judge: str = JUDGE, **options: Any) -> list[Verdict]:
-    with open_engine(judge, progress=False, **options) as engine:
-        return engine.run(requests)
+def judged(requests: list[Request], judge: str = JUDGE, **settings: Any) -> list[Verdict]:
+    async def work() -> list[Verdict]:
+        async with open_client(judge, settings_of(**settings)) as client:
+            asked = map(client.ask, requests)
+            return [verdict async for verdict in client.each(asked, total=1, label="", shown=False)]
+
+    return run_async(work())
 
 
 def test_doctor_reads_scores() -> None:
@@ -132,17 +139,17 @@ def test_every_form_is_answered(
     forms = [json.dumps(body.get("response_format")) for body in between.requests]
     taken = [form for form in forms if refused not in form]
     assert accepted in taken[0]
-    assert verdict.attempts == len(taken)
-    assert verdict.text is not None
+    assert verdict.reply is not None
     assert isinstance(verdict.value, float) is not bool(verdict.error)
     assert isinstance(verdict.value, float) or not all_readable
 
 
 def test_a_request_beyond_the_context_is_unscored_with_the_servers_message() -> None:
-    endless = JudgeRequest("inference", [{"role": "user", "content": "word " * (CONTEXT + 1)}])
-    refused, fine = judged([endless, *questions(1)])
+    (first,) = questions(1)
+    endless = replace(first, chat=[{"role": "user", "content": "word " * (CONTEXT + 1)}])
+    refused, fine = judged([endless, first])
     assert "exceeds the available context size" in str(refused.error)
-    assert (refused.value, refused.attempts) == (None, 1)
+    assert refused.value is None
     assert fine.error is None
 
 
@@ -166,7 +173,7 @@ def test_after_a_kill_only_the_calls_under_way_are_repeated(
     begun, answered = server.begun, server.answered
     verdicts: list[Verdict] = []
     working = threading.Thread(
-        target=lambda: verdicts.extend(judged(asked, cache_dir=tmp_path)), daemon=True
+        target=lambda: verdicts.extend(judged(asked, cache=tmp_path)), daemon=True
     )
     working.start()
     wait_until(lambda: server.answered >= answered + 1, lambda: not working.is_alive())
@@ -175,7 +182,7 @@ def test_after_a_kill_only_the_calls_under_way_are_repeated(
     working.join(LONGEST)
     assert [verdict.error for verdict in verdicts] == [None] * len(asked)
     assert server.begun - begun <= len(asked) + SLOTS
-    kept = judged(asked, cache_dir=tmp_path)
+    kept = judged(asked, cache=tmp_path)
     assert all(verdict.cached for verdict in kept)
 
 
@@ -196,7 +203,7 @@ def checkpoint(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_the_same_model_judges_in_process(checkpoint: Path) -> None:
     (verdict,) = judged(questions(1), f"hf:{checkpoint}")
-    assert verdict.text
+    assert verdict.reply
     assert isinstance(verdict.value, float) is not bool(verdict.error)
-    assert verdict.usage is not None
-    assert verdict.usage.output_tokens > 0
+    assert verdict.tokens is not None
+    assert verdict.tokens[1] > 0
