@@ -88,7 +88,7 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 answers[at] = option(self._doc(*where)) if callable(option) else option
             for group in _alike({at: len(images_of(chat)) for at, chat in chats.items()}):
                 asked = [chats[at] for at in group]
-                found = self._model.likelihoods(asked, [answers[at] for at in group])
+                found = likelihoods(self._model, asked, [answers[at] for at in group])
                 for at, (total, tokens, greedy) in zip(group, found, strict=True):
                     loss, total = (-total / tokens, total) if tokens else (math.inf, -math.inf)
                     results[at] = (loss, greedy, total, tokens)
@@ -180,6 +180,50 @@ class HfMultimodal(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 
     def _progress(self, total: int) -> Any:
         return tqdm(total=total, disable=self.rank != 0, desc="Model Responding")
+
+
+def likelihoods(
+    model: ChatModel, chats: Sequence[Chat], answers: Sequence[str]
+) -> list[tuple[float, int, bool]]:
+    """Sum of the log-probabilities of answers, their tokens, and whether they are greedy.
+
+    An answer's tokens are those that it adds to its prompt's, if both are tokenized as one
+    text. White space between the two is not doubled. The chats have the same number of images.
+    """
+    import torch
+
+    if model.config.model_type == "paligemma":
+        raise NotImplementedError("no likelihoods: PaliGemma's prompt attends to later tokens")
+    texts = []
+    for chat, answer in zip(chats, answers, strict=True):
+        prompt, added = model.prompt(chat), model.neutral(answer)
+        texts.append((prompt, prompt + (added.lstrip() if prompt[-1:].isspace() else added)))
+    # Padding is on the right, where a causal model's text does not attend to it.
+    inputs = model.inputs([whole for _, whole in texts], chats, "right")
+    ids, lengths = inputs["input_ids"], inputs["attention_mask"].sum(dim=1).tolist()
+    starts = []
+    for pair, length in zip(texts, lengths, strict=True):
+        # Placeholders of images are one token each here: only their ends are compared.
+        before, after = model.tokenizer([*pair], add_special_tokens=False)["input_ids"]
+        pairs = enumerate(zip(before, after, strict=False))
+        same = next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))
+        starts.append(max(1, length - len(after) + same))
+    width, kept = ids.shape[1], ids.shape[1] - min(starts) + 1
+    takes = inspect.signature(model.model.forward).parameters
+    # Logits of the images would fill the memory.
+    options = {"logits_to_keep": kept} if "logits_to_keep" in takes else {}
+    with torch.inference_mode():
+        logits = model.model(**inputs.to(model.model.device, model.model.dtype), **options).logits
+    if logits.shape[1] not in (kept, width):
+        raise NotImplementedError("no likelihoods: the model adds positions to the tokens")
+    found = []
+    for row, line, start, end in zip(logits, ids, starts, lengths, strict=True):
+        answer = line[start:end].to(row.device)
+        logprobs = torch.log_softmax(row[start - 1 - width : end - 1 - width].float(), dim=-1)
+        total = logprobs.gather(-1, answer[:, None]).double().sum()
+        greedy = len(answer) > 0 and bool((logprobs.argmax(dim=-1) == answer).all())
+        found.append((float(total), len(answer), greedy))
+    return found
 
 
 def _chat_of(messages: Sequence[Mapping[str, Any]]) -> Chat:

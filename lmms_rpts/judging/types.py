@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 from pydantic import Field
 
@@ -105,15 +105,6 @@ class Request:
         else:  # some servers refuse two messages of one role in a row
             chat = [*earlier, {**last, "content": f"{last['content']}\n\n{reminder}"}]
         return replace(self, chat=chat, attempt=self.attempt + 1)
-
-
-class Rebuilt(NamedTuple):
-    """A request as it is known from a record."""
-
-    system: str
-    user: str
-    same: bool = True  # with the templates of the run
-    images: Sequence[str] = ()
 
 
 def digest(content: object) -> str:

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from lmms_rpts.judging.prompts import prompts_of, rebuilt_prompt
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.thinking import select_thinking
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.tasks.rebuilding import Rebuilt, prompts_of, rebuilt_prompt
 
 
 def requests_of(record: RptsRecord) -> list[list[Rebuilt]]:

@@ -10,11 +10,12 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from lmms_rpts.judging.types import NOT_JUDGED, Rebuilt, Request, Verdict
+from lmms_rpts.judging.types import NOT_JUDGED, Request, Verdict
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import JudgeGrade
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.tasks.rebuilding import Rebuilt
 
 if TYPE_CHECKING:
     from lmms_rpts.grading import Grade

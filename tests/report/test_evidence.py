@@ -14,7 +14,6 @@ from lmms_rpts.filters.base import Document
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.registry import cost_function
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.runs.record import spent_on
 from lmms_rpts.scoring.question import judge_images
@@ -23,6 +22,7 @@ from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.grade_types import asked_in
+from lmms_rpts.tasks.rebuilding import Rebuilt
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
 from tests.support import cmmath, oracle, rome

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -68,7 +67,7 @@ class ChatModel:
         shaped = []
         for message in chat:
             parts = [
-                {"type": "text", "text": self._neutral(part)}
+                {"type": "text", "text": self.neutral(part)}
                 if isinstance(part, str)
                 else {"type": "image"}
                 for part in message["content"]
@@ -80,7 +79,7 @@ class ChatModel:
         apply = self.tokenizer.apply_chat_template
         return str(apply(shaped, tokenize=False, **options))
 
-    def _neutral(self, text: str) -> str:
+    def neutral(self, text: str) -> str:
         """``<|end|>`` becomes ``< |end|>``."""
         text = storable(text)  # tokenizers reject lone surrogates
         while self._marks.search(text):  # what is left of overlapping marks may be one
@@ -126,49 +125,6 @@ class ChatModel:
                 text = str(self.tokenizer.decode(row[:end], skip_special_tokens=True))
             answers.append((text, read, len(row[: end + 1]), end < len(row)))
         return answers
-
-    def likelihoods(
-        self, chats: Sequence[Chat], answers: Sequence[str]
-    ) -> list[tuple[float, int, bool]]:
-        """Sum of the log-probabilities of answers, their tokens, and whether they are greedy.
-
-        An answer's tokens are those that it adds to its prompt's, if both are tokenized as one
-        text. White space between the two is not doubled. The chats have the same number of images.
-        """
-        import torch
-
-        if self.config.model_type == "paligemma":
-            raise NotImplementedError("no likelihoods: PaliGemma's prompt attends to later tokens")
-        texts = []
-        for chat, answer in zip(chats, answers, strict=True):
-            prompt, added = self.prompt(chat), self._neutral(answer)
-            texts.append((prompt, prompt + (added.lstrip() if prompt[-1:].isspace() else added)))
-        # Padding is on the right, where a causal model's text does not attend to it.
-        inputs = self.inputs([whole for _, whole in texts], chats, "right")
-        ids, lengths = inputs["input_ids"], inputs["attention_mask"].sum(dim=1).tolist()
-        starts = []
-        for pair, length in zip(texts, lengths, strict=True):
-            # Placeholders of images are one token each here: only their ends are compared.
-            before, after = self.tokenizer([*pair], add_special_tokens=False)["input_ids"]
-            pairs = enumerate(zip(before, after, strict=False))
-            same = next((at for at, (a, b) in pairs if a != b), min(len(before), len(after)))
-            starts.append(max(1, length - len(after) + same))
-        width, kept = ids.shape[1], ids.shape[1] - min(starts) + 1
-        takes = inspect.signature(self.model.forward).parameters
-        # Logits of the images would fill the memory.
-        options = {"logits_to_keep": kept} if "logits_to_keep" in takes else {}
-        with torch.inference_mode():
-            logits = self.model(**inputs.to(self.model.device, self.model.dtype), **options).logits
-        if logits.shape[1] not in (kept, width):
-            raise NotImplementedError("no likelihoods: the model adds positions to the tokens")
-        found = []
-        for row, line, start, end in zip(logits, ids, starts, lengths, strict=True):
-            answer = line[start:end].to(row.device)
-            logprobs = torch.log_softmax(row[start - 1 - width : end - 1 - width].float(), dim=-1)
-            total = logprobs.gather(-1, answer[:, None]).double().sum()
-            greedy = len(answer) > 0 and bool((logprobs.argmax(dim=-1) == answer).all())
-            found.append((float(total), len(answer), greedy))
-        return found
 
 
 def images_of(chat: Chat) -> list[Any]:

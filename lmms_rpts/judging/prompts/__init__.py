@@ -9,14 +9,13 @@ from __future__ import annotations
 
 import hashlib
 import re
-from functools import cache, cached_property
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from lmms_rpts.base.escaping import did_you_mean, storable
-from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.request_kinds import KINDS
-from lmms_rpts.judging.types import JudgeConfigurationError, Message, Rebuilt, Request
+from lmms_rpts.judging.types import JudgeConfigurationError, Message, Request
 
 LONGEST_FENCED = 16_000  # characters; the middle of a longer text is left out
 _CUT = "\n-----\n"
@@ -154,22 +153,3 @@ class Prompts:
             fault = f"it is none of {', '.join(known)}.{did_you_mean(name, known)}"
         if fault:
             raise JudgeConfigurationError(f"The prompt {path} (setting prompts): {fault}")
-
-
-def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
-    """A request with these fields, from the fields of a record; None if there is no such prompt."""
-    from jinja2 import UndefinedError
-
-    try:
-        prompts = prompts_of(version, name)
-        system, user = (each["content"] for each in prompts.render(name, language, **fields))
-    except (LookupError, UndefinedError):  # no such kind or language; other fields
-        return None
-    return Rebuilt(system, user, prompts.version(name) == version)
-
-
-@cache
-def prompts_of(version: str, kind: str) -> Prompts:
-    """The prompts of a version: of this package, or else of the setting ``prompts``."""
-    ours = Prompts()
-    return ours if ours.version(kind) == version else Prompts(load_settings().prompts)

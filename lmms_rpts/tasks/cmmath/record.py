@@ -12,7 +12,6 @@ from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.judging.parsers import Mistake
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, FromJudge, JudgeGrade, Record, field_of, is_none
@@ -44,6 +43,7 @@ from lmms_rpts.tasks.grade_types import (
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
+from lmms_rpts.tasks.rebuilding import Rebuilt
 from lmms_rpts.tasks.sheets import subject_names
 
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
@@ -378,7 +378,7 @@ def _grades(record: CmmathRecord) -> Iterator[ShownGrade]:
 
 def _asked(record: CmmathRecord) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
-    from lmms_rpts.judging.prompts import rebuilt_prompt
+    from lmms_rpts.tasks.rebuilding import rebuilt_prompt
 
     return rebuilt_prompt(
         "compare",

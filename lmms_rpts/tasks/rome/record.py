@@ -12,7 +12,6 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, wrong
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record, is_none
@@ -27,6 +26,7 @@ from lmms_rpts.tasks.grade_types import (
     judged_grade,
 )
 from lmms_rpts.tasks.graded import by_field
+from lmms_rpts.tasks.rebuilding import Rebuilt
 from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
@@ -219,7 +219,7 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
 
 def _prompt(record: RomeRecord, name: str, **fields: str) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
-    from lmms_rpts.judging.prompts import rebuilt_prompt
+    from lmms_rpts.tasks.rebuilding import rebuilt_prompt
 
     fields |= {"question": record.instance.question, "answer": record.answer}
     version = record.settings.prompt_version

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Whole
-from lmms_rpts.judging.types import Rebuilt
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt, split_thinking
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import FromJudge, field_of
 from lmms_rpts.tasks.grade_types import ShownGrade
+from lmms_rpts.tasks.rebuilding import Rebuilt
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
@@ -165,7 +165,7 @@ def shown_grades(record: Any) -> Iterator[ShownGrade]:
 
 def _asked(record: Any, name: str, version: str, thinking: str, **fields: str) -> Rebuilt | None:
     # Imported here: lmms-rpts summarize needs no prompts.
-    from lmms_rpts.judging.prompts import rebuilt_prompt
+    from lmms_rpts.tasks.rebuilding import rebuilt_prompt
 
     if not thinking:
         return None
