@@ -33,6 +33,7 @@ from lmms_rpts.commands.common import (
     fail_to_write,
     same_command,
 )
+from lmms_rpts.judging.budget import usage_text
 from lmms_rpts.judging.client import run_async
 from lmms_rpts.runs.responses import RunKey, SavedResponses
 
@@ -196,6 +197,9 @@ def _show(scored: Scored, alone: bool) -> None:
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
                 typer.echo(f"  {metric:<28}{value:.3f}")
+    usage = scored.results["usage"]["judges"]
+    if usage["calls"] or usage["found"]:
+        typer.echo(f"Judge: {usage_text(usage)}")
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():

@@ -37,6 +37,11 @@ def session() -> Session:
     return _session
 
 
+def has_session() -> bool:
+    """Whether this process has a run: it built a task with filters of ours."""
+    return _session is not None
+
+
 def reset_session(settings: Settings | None = None) -> None:
     """Start another run with these settings; None: they are read again when first asked for."""
     global _session

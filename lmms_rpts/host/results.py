@@ -5,23 +5,29 @@ from __future__ import annotations
 import sys
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts import __version__
-from lmms_rpts.filters.session import session
+from lmms_rpts.filters.session import has_session, session
 from lmms_rpts.host.task_files import filters_of
+from lmms_rpts.judging.budget import usage_text
 from lmms_rpts.tasks.registry import configuration, filter_names
 
 
 def complete(results: Any) -> Any:
     """The results with the usage of judges, their known validity, and the settings of the run.
 
-    Every process must call it, since the usage is that of all of them.
+    Every process must call it, since the usage is that of all of them. Those of a run without
+    tasks of ours are not changed.
 
     Args:
         results: those of lmms-eval; None in all processes but the first.
     """
-    usage = _usage_of_all()
-    if results is None:
-        return None
+    usage = _usage_of_all() if has_session() else None
+    if results is None or not has_session():
+        return results
+    if usage:
+        logger.info("Judges in total: {}", usage_text(usage))
     added = {"judges": usage, "validity": session().validity}
     if any(added.values()):
         results["usage"] = (results.get("usage") or {}) | {k: v for k, v in added.items() if v}
