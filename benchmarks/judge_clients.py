@@ -28,10 +28,11 @@ from typing import Any
 
 from benchmarks.judge_throughput import plan, serving
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request
 from lmms_rpts.reasoning import FixedScore, ImageQuery
+from lmms_rpts.runs.work import ordered, run_async
 
 REPEATS = 3
 
@@ -67,7 +68,7 @@ def engine(requests: list[Request], url: str, most: int) -> tuple[float, float]:
             await asyncio.gather(*map(judge.ask, warm))
             wall, own = time.perf_counter(), time.process_time()
             asked = (judge.ask(request) for request in requests)
-            verdicts = [it async for it in judge.each(asked, total=0, label="", shown=False)]
+            verdicts = [it async for it in ordered(asked, judge, total=0, label="", shown=False)]
             took = time.perf_counter() - wall, time.process_time() - own
             assert not [verdict for verdict in verdicts if verdict.value is None]
             assert judge.budget.calls == len(requests) + len(WARM)

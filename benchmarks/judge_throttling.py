@@ -28,9 +28,10 @@ from multiprocessing.sharedctypes import Synchronized
 from typing import Any
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request
+from lmms_rpts.runs.work import ordered, run_async
 
 AT_ONCE, RATE = 8, 20.0
 SHARE = 0.1
@@ -163,7 +164,7 @@ def ask(kind: str, count: int, concurrency: int, latency: float) -> tuple[float,
                 await judge.ask(_question(-1))  # warm up: imports and connections
                 before = time.perf_counter()
                 asked = (judge.ask(_question(number)) for number in range(count))
-                verdicts = judge.each(asked, total=count, label="", shown=False)
+                verdicts = ordered(asked, judge, total=count, label="", shown=False)
                 failed = [verdict.error async for verdict in verdicts if verdict.error]
                 return time.perf_counter() - before, failed
 

@@ -29,9 +29,10 @@ from types import SimpleNamespace
 from typing import Any, Literal
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
+from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.steps import judge_step
 from tests.support.reference import find_reference
 
@@ -119,7 +120,7 @@ def score(plans: list[Any], calls: Any, concurrency: int, cache: Path | None) ->
     async def work() -> list[Any]:
         async with open_client("openai:m", settings) as judge:
             steps = (judge_step(query, question, judge, options) for query in plans)
-            return [step async for step in judge.each(steps, total=0, label="", shown=False)]
+            return [step async for step in ordered(steps, judge, total=0, label="", shown=False)]
 
     before = calls.value
     start = time.perf_counter()

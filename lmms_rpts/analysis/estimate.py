@@ -15,11 +15,12 @@ from typing import Any, cast
 
 from lmms_rpts.base.settings import Source, TransformMode
 from lmms_rpts.judging.budget import guess_input_tokens
-from lmms_rpts.judging.client import Client, run_async
+from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Usage, Verdict
 from lmms_rpts.reasoning.clues import Evidence
+from lmms_rpts.runs.work import run_async
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import STANCES, Question
 from lmms_rpts.scoring.reading import read

@@ -17,7 +17,7 @@ from lmms_rpts.analysis.correctness import choose_criterion
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
@@ -30,6 +30,7 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
@@ -39,6 +40,7 @@ from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents, sc
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
     from lmms_rpts.runs.record import Record
+    from lmms_rpts.runs.work import ordered
     from lmms_rpts.scoring.scorer import Scorer
 
 # A task name becomes part of a file's name: "../evil" must not pass.
@@ -390,7 +392,7 @@ async def _score_task(
         for at, document in plan.documents.items()
         for entry, said in (document.entries() if document else [({}, SavedResponse(None))])
     )
-    async for at, sample, record in client.each(work, total=total, label=plan.name):
+    async for at, sample, record in ordered(work, client, total=total, label=plan.name):
         if at != current and rows:
             close()
             rows, samples = [], []
@@ -482,7 +484,7 @@ async def _score_rows(
             for row, (scorer, question) in zip(rows, pairs, strict=True)
         )
         records: list[Record] = []
-        async for record in client.each(work, total=len(pairs), label="Scoring"):
+        async for record in ordered(work, client, total=len(pairs), label="Scoring"):
             pairs[len(records)][0].note(record)
             records.append(record)
     for scorer in scorers:

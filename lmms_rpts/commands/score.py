@@ -34,8 +34,8 @@ from lmms_rpts.commands.common import (
     same_command,
 )
 from lmms_rpts.judging.budget import usage_text
-from lmms_rpts.judging.client import run_async
 from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.runs.work import run_async
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)

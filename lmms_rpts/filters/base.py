@@ -12,9 +12,10 @@ from loguru import logger
 
 from lmms_rpts.base.schema import Model
 from lmms_rpts.filters.session import session
-from lmms_rpts.judging.client import Client, open_client, run_async
+from lmms_rpts.judging.client import Client, open_client
 from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
 from lmms_rpts.scoring.reading import Reading
 from lmms_rpts.scoring.steps import Judged
@@ -140,7 +141,7 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
         async def results() -> tuple[list[T], str | None]:
             async with open_client(name, settings, run.budget) as client:
                 shown = settings.rank == 0
-                each = client.each(work(client), total=total, label=label, shown=shown)
+                each = ordered(work(client), client, total=total, label=label, shown=shown)
                 return [result async for result in each], client.stopped
 
         try:

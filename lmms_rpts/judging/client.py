@@ -1,4 +1,4 @@
-"""Client of one judge: cache, budget, limit, call, retries, value; and the work of a whole run.
+"""Client of one judge: cache, budget, limit, call, retries, value.
 
 A request joins an equal one that is under way. Else its reply is looked up in the cache; if there
 is none, the request waits for a slot, the call is counted in the budget and made, and its reply is
@@ -11,19 +11,14 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-import sys
-from collections import Counter, defaultdict, deque
-from collections.abc import AsyncIterator, Coroutine, Iterable
-from concurrent.futures import ThreadPoolExecutor
-from contextlib import nullcontext, suppress
+from collections import Counter, defaultdict
+from contextlib import aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import replace
-from itertools import chain, repeat
 from pathlib import Path
 from typing import Any, TypeVar
 
 from loguru import logger
-from tqdm import tqdm
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.settings import Settings
@@ -32,7 +27,7 @@ from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
 from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.registry import find_judge, open_budget
-from lmms_rpts.judging.request_kinds import SCORED, request_kinds
+from lmms_rpts.judging.request_kinds import KINDS, SCORED
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -59,8 +54,6 @@ PATIENCE = 300.0
 # Number of calls and requests in vain, before any success, that end judging; and of failed calls
 # in a row after which the server is considered to be out of order.
 IN_VAIN = 20
-# Number of units of work under way, as a multiple of the concurrent calls.
-WINDOW = 4
 # Number of different steps with equal scores from which on a warning is logged.
 ONE_SCORE = 30
 SAME = (
@@ -74,16 +67,18 @@ SLOW = (
 )
 SILENT = "The judge {} answers no call ({}): waiting up to {:.0f} s"
 
-# The number of the unit of work that a request belongs to: earlier ones come first, so that an
-# interrupted run has complete ones.
-_unit: ContextVar[int] = ContextVar("unit", default=0)
+unit: ContextVar[int] = ContextVar("unit", default=0)
+"""The number of the unit of work that a request belongs to: earlier ones come first, so that an
+interrupted run has complete ones."""
 
 
 class Client:
-    """Asks one judge, in one event loop, as an asynchronous context manager.
+    """Asks one judge, in one event loop.
 
     Attributes:
         stopped: why judging ended before its end; None: it did not.
+        concurrency: the number of calls under way at a time.
+        outcomes: the number of verdicts that were asked for, cached, or failed.
     """
 
     def __init__(
@@ -98,9 +93,10 @@ class Client:
         self.name, self.judge, self.sees = name, judge, sees
         self.writes, self.comparable = backend.writes, backend.comparable
         self.budget = budget or open_budget(settings)
+        self.concurrency = settings.concurrency
         self.stopped: str | None = None
         self._settings, self._kept = settings, backend.kept
-        self._outcomes: Counter[str] = Counter()
+        self.outcomes: Counter[str] = Counter()
         self._scores: Counter[float] = Counter()  # of different steps
         if not self._kept:
             return
@@ -123,10 +119,8 @@ class Client:
         self._in_vain, self._failing_since, self._held_until = 0, -1.0, -1.0
         self._warned = False
 
-    async def __aenter__(self) -> Client:
-        return self
-
-    async def __aexit__(self, *raised: object) -> None:
+    async def aclose(self) -> None:
+        """Close the judge and the cache; warn of what is odd about all scores."""
         if self._kept:
             self._cache.close()
         if aclose := getattr(self.judge, "aclose", None):
@@ -146,7 +140,7 @@ class Client:
             return self._told(request, None, value=reply.value, reply=reply.text)
         if request.images and not self.sees:
             return self._told(request, f"{self.name} does not support images")
-        if not self._settings.judge_reason and request_kinds()[request.kind].has_verdict:
+        if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
             if request.images:  # decoding must delay neither running calls nor the next one
@@ -164,50 +158,10 @@ class Client:
         finally:
             del self._under_way[key]
 
-    async def each(
-        self,
-        work: Iterable[Coroutine[Any, Any, T]],
-        *,
-        total: int,
-        label: str,
-        unit: str = "responses",
-        shown: bool = True,
-    ) -> AsyncIterator[T]:
-        """The results of ``work``, in order, with a progress bar.
-
-        It is consumed lazily: a bounded number of units is under way. When one raises an error, or
-        the caller leaves, the others are cancelled.
-        """
-        window: deque[asyncio.Task[T]] = deque()
-        pause = 0.2 if sys.stderr and sys.stderr.isatty() else 30.0  # in a log file
-        how: dict[str, Any] = {"desc": label, "unit": f" {unit}", "dynamic_ncols": True}
-        hidden = not shown or sys.stderr is None
-        bar: Any = tqdm(total=total, disable=hidden, mininterval=pause, **how)
-        try:
-            for number, coroutine in enumerate(chain(work, repeat(None))):
-                if coroutine is not None:
-                    _unit.set(number)
-                    window.append(asyncio.ensure_future(coroutine))
-                    if len(window) < WINDOW * self._settings.concurrency:
-                        continue
-                elif not window:
-                    return
-                result = await window[0]
-                window.popleft()
-                cost = {"cost": self.budget.cost} if self.budget.cost else {}
-                bar.set_postfix({**self._outcomes, **cost}, refresh=False)
-                bar.update()
-                yield result
-        finally:
-            for task in window:
-                task.cancel()
-            await asyncio.gather(*window, return_exceptions=True)
-            bar.close()
-
     def _told(self, request: Request, error: str | None, **fields: Any) -> Verdict:
         kind, version = request.kind, request.prompts.version(request.kind)
         verdict = Verdict(kind=kind, prompt_version=version, error=error, **fields)
-        self._outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
+        self.outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
         if kind in SCORED and verdict.score is not None:
             self._scores[verdict.score] += 1
         return verdict
@@ -239,7 +193,7 @@ class Client:
                 self._failures[bool(request.images)] = None
                 break
             # A judge that cannot rewrite may still score.
-            if attempt == ASKED_AGAIN and request_kinds()[request.kind].has_verdict:
+            if attempt == ASKED_AGAIN and KINDS[request.kind].has_verdict:
                 self._count(
                     request,
                     f"{self.name}: no reply to the first {IN_VAIN} requests could be read, for "
@@ -258,7 +212,7 @@ class Client:
             # With a budget, calls of a kind run alone until one tells the usage of the others.
             new = self.budget.is_new(self.name, request.kind)
             alone = self._first[request.kind] if new else nullcontext()
-            async with alone, self._limit.slot((_unit.get(), -request.attempt)) as begun:
+            async with alone, self._limit.slot((unit.get(), -request.attempt)) as begun:
                 try:
                     return await self._call(request, key, begun, tries[False])
                 except RefusedError:
@@ -352,7 +306,7 @@ class Client:
 
 def open_client(
     judge: str, settings: Settings, budget: Budget | None = None, *, requests: Path | None = None
-) -> Client:
+) -> aclosing[Client]:
     """The client of the judge named in ``judge``, as in LMMS_RPTS_JUDGE; a context manager.
 
     A JudgeConfigurationError says what to set. ``budget``: None: a new one with the limits of the
@@ -364,30 +318,5 @@ def open_client(
         from lmms_rpts.judging.request_files import RequestWriter
 
         answering = RequestWriter(chosen.name, answering, requests)
-    return Client(chosen.name, answering, chosen.backend, settings, budget, chosen.sees)
-
-
-def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
-    """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-        runs = True
-    except RuntimeError:
-        runs = False
-    if not runs:  # outside of the handler, else it would be the context of other errors
-        return asyncio.run(coroutine)
-    tasks: list[asyncio.Task[Any] | None] = []
-
-    async def work() -> T:
-        tasks.append(asyncio.current_task())
-        return await coroutine
-
-    with ThreadPoolExecutor(1) as pool:
-        future = pool.submit(asyncio.run, work())
-        try:
-            return future.result()
-        except KeyboardInterrupt:
-            for task in tasks:
-                if task is not None and not future.done():
-                    task.get_loop().call_soon_threadsafe(task.cancel)
-            raise
+    client = Client(chosen.name, answering, chosen.backend, settings, budget, chosen.sees)
+    return aclosing(client)

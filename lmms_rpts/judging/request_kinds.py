@@ -79,8 +79,3 @@ KINDS = {
         ),
     )
 }
-
-
-def request_kinds() -> Mapping[str, RequestKind]:
-    """The known kinds by name."""
-    return KINDS

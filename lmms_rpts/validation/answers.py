@@ -10,11 +10,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Verdict
 from lmms_rpts.reasoning.thinking import select_reasoning
+from lmms_rpts.runs.work import run_async
 from lmms_rpts.stats.agreement import grading_measures
 from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.stats.measures import estimate_measures

@@ -15,13 +15,14 @@ from lmms_rpts import __version__
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.budget import EXPECTED_OUTPUT, guess_input_tokens
-from lmms_rpts.judging.client import Client, open_client, run_async
+from lmms_rpts.judging.client import Client, open_client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import backend_of, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Usage, Verdict
 from lmms_rpts.runs.validity import Usage as UsageRecord
 from lmms_rpts.runs.validity import ValidatedSet, Validity
+from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain, draw
@@ -77,11 +78,12 @@ class PlannedSet:
         self, judge: Client, questions: Sequence[StepQuestion], progress: bool
     ) -> list[Verdict]:
         """The verdicts of a judge on the questions; equal requests are sent once."""
-        verdicts = judge.each(
+        verdicts = ordered(
             (judge.ask(question.request) for question in questions),
+            judge,
             total=len(questions),
             label=f"Judging {self.loaded.name}",
-            unit="requests",
+            unit_name="requests",
             shown=progress,
         )
         return [verdict async for verdict in verdicts]

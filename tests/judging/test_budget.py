@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from contextlib import aclosing
 from pathlib import Path
 
 import pytest
@@ -88,7 +89,7 @@ def test_a_budget_ends_judging_and_a_cache_costs_nothing(
 
     async def work(most: int | None) -> tuple[list[Verdict], Budget, str | None]:
         budget = Budget(max_tokens=most)
-        async with client_of(judge, 8, budget, cache=tmp_path) as client:
+        async with aclosing(client_of(judge, 8, budget, cache=tmp_path)) as client:
             verdicts = await asyncio.gather(*map(client.ask, questions(40)))
             return verdicts, budget, client.stopped
 

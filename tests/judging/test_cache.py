@@ -13,6 +13,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterator
+from contextlib import aclosing
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -20,10 +21,11 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import cache
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.request_files import take_results
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import RefusedError, Reply, Request, TransientError, Verdict
+from lmms_rpts.runs.work import run_async
 from tests.judging.questions import (
     PROMPTS,
     ScriptedJudge,
@@ -45,7 +47,7 @@ def last_digit(text: str, call: int) -> str:
 
 def judged(judge: Any, requests: list[Request], folder: Path | None) -> list[Verdict]:
     async def work() -> list[Verdict]:
-        async with client_of(judge, 8, cache=folder) as client:
+        async with aclosing(client_of(judge, 8, cache=folder)) as client:
             return await asyncio.gather(*map(client.ask, requests))
 
     return asyncio.run(work())
@@ -157,7 +159,7 @@ def test_a_locked_file_loses_no_answer(
     judged(judge, [question("old 1")], tmp_path)
 
     async def work() -> None:
-        async with client_of(judge, 8, cache=tmp_path) as client:
+        async with aclosing(client_of(judge, 8, cache=tmp_path)) as client:
             with locked(tmp_path / cache.FILE):
                 await asyncio.gather(*map(client.ask, [question("old 1"), *questions(20)]))
                 await client.ask(question("question 3"))
@@ -218,7 +220,8 @@ ASKING = """
 import json, sys
 from functools import partial
 from pathlib import Path
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
+from lmms_rpts.runs.work import ordered, run_async
 from tests.judging.questions import question, settings_of
 
 async def unit(client, number):
@@ -230,7 +233,7 @@ async def main():
     settings = settings_of(cache=Path(sys.argv[1]), concurrency=8)
     async with open_client("openai:m", settings) as judge:
         units = (unit(judge, number) for number in range(150))
-        found = [pair async for pair in judge.each(units, total=150, label="", shown=False)]
+        found = [pair async for pair in ordered(units, judge, total=150, label="", shown=False)]
         print(json.dumps([found, judge.budget.calls]))
 
 run_async(main())

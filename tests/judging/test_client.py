@@ -14,6 +14,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from lmms_rpts.judging.client import IN_VAIN, ONE_SCORE, open_client, run_async
+from lmms_rpts.judging.client import IN_VAIN, ONE_SCORE, open_client
 from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -33,6 +34,7 @@ from lmms_rpts.judging.types import (
     Usage,
     Verdict,
 )
+from lmms_rpts.runs.work import ordered, run_async
 from tests.judging.conftest import Serve
 from tests.judging.questions import (
     Said,
@@ -142,7 +144,7 @@ class Clients(RuleBasedStateMachine):
     @rule()
     def restart(self) -> None:
         self._cancel(self.asked)
-        self.loop.run_until_complete(self.client.__aexit__())
+        self.loop.run_until_complete(self.client.aclose())
         self.begin()
 
     def _cancel(self, left: list[tuple[str, asyncio.Task[Verdict]]]) -> None:
@@ -165,7 +167,7 @@ class Clients(RuleBasedStateMachine):
         for _ in range(20):
             self.wait(40)
         assert self.answered == set(TEXTS)
-        self.loop.run_until_complete(self.client.__aexit__())
+        self.loop.run_until_complete(self.client.aclose())
         self.loop.end()
         shutil.rmtree(self.folder)
 
@@ -293,7 +295,7 @@ def test_work_is_consumed_as_it_is_needed_and_comes_in_order() -> None:
     async def take() -> list[Verdict]:
         nonlocal most
         found = []
-        async for verdict in client.each(work(), total=1000, label="", shown=False):
+        async for verdict in ordered(work(), client, total=1000, label="", shown=False):
             found.append(verdict)
             most = max(most, begun - len(found))
         return found
@@ -316,7 +318,7 @@ def test_an_error_cancels_the_rest() -> None:
     async def work() -> int:
         taken = 0
         try:
-            async for _ in client.each(map(one, range(1000)), total=1, label="", shown=False):
+            async for _ in ordered(map(one, range(1000)), client, total=1, label="", shown=False):
                 taken += 1
         except ValueError:
             await asyncio.sleep(5)
@@ -334,7 +336,7 @@ def test_one_score_for_all_steps_is_warned_of(
     judge = ScriptedJudge(lambda text, call: said or f"Score: 0.{text[-1]}")
 
     async def work() -> None:
-        async with client_of(judge, 8) as client:
+        async with aclosing(client_of(judge, 8)) as client:
             await asyncio.gather(*map(client.ask, questions(ONE_SCORE)))
 
     run(work())
@@ -366,12 +368,13 @@ def test_judges_that_cost_nothing(judge: str, scores: list[float | None], said: 
 
 
 ASKING = """
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
+from lmms_rpts.runs.work import ordered, run_async
 from tests.judging.questions import questions, settings_of
 
 async def main():
     async with open_client("openai:m", settings_of()) as client:
-        asked = client.each(map(client.ask, questions(500)), total=500, label="", shown=False)
+        asked = ordered(map(client.ask, questions(500)), client, total=500, label="", shown=False)
         async for verdict in asked:
             pass
 

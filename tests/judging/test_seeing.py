@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import sqlite3
+from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -11,9 +12,10 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.judging.cache import FILE
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import Request, Verdict
+from lmms_rpts.runs.work import run_async
 from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, client_of, question, settings_of
 from tests.support.judge_server import ServerReply, blind, by_colour, by_prompt, images_of, text_of
@@ -91,7 +93,7 @@ def test_a_refusal_of_one_image_fails_its_question_alone(serve: Serve) -> None:
 
 def test_a_judge_without_vision_is_not_asked() -> None:
     async def work() -> Verdict:
-        async with client_of(ScriptedJudge(lambda text, call: "Score: 1")) as client:
+        async with aclosing(client_of(ScriptedJudge(lambda text, call: "Score: 1"))) as client:
             client.sees = False
             return await client.ask(question("q", images=(image(),)))
 

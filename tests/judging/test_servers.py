@@ -15,8 +15,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging.client import IN_VAIN, open_client, run_async
+from lmms_rpts.judging.client import IN_VAIN, open_client
 from lmms_rpts.judging.types import Verdict
+from lmms_rpts.runs.work import ordered, run_async
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, questions, settings_of
 from tests.support.judge_server import DROPPED, Body, ServerReply
@@ -60,7 +61,7 @@ def judge(requests: list[Any], **values: Any) -> tuple[list[Verdict], str | None
 
     async def work() -> tuple[list[Verdict], str | None]:
         async with open_client("openai:m", settings_of(**values)) as client:
-            asked = client.each(map(client.ask, requests), total=1, label="", shown=False)
+            asked = ordered(map(client.ask, requests), client, total=1, label="", shown=False)
             return [verdict async for verdict in asked], client.stopped
 
     return run_async(work())

@@ -20,10 +20,11 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.runs.validity import read_validity_file
+from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.validation.own_steps import own_set
 from lmms_rpts.validation.run import questions_of
 from tests.judging.questions import settings_of
@@ -68,7 +69,9 @@ def judged(requests: list[Request], judge: str = JUDGE, **settings: Any) -> list
     async def work() -> list[Verdict]:
         async with open_client(judge, settings_of(**settings)) as client:
             asked = map(client.ask, requests)
-            return [verdict async for verdict in client.each(asked, total=1, label="", shown=False)]
+            return [
+                verdict async for verdict in ordered(asked, client, total=1, label="", shown=False)
+            ]
 
     return run_async(work())
 

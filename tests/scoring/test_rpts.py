@@ -16,9 +16,10 @@ from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging import prompts
-from lmms_rpts.judging.client import open_client, run_async
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import JudgeConfigurationError
+from lmms_rpts.runs.work import run_async
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer

@@ -82,7 +82,7 @@ def test_each_sample_has_chains_of_its_own() -> None:
 
 @table(
     "rows, message",
-    ([row_of(item_with(score=2))], r"'items\[0\].score' should be a number from 0 to 1"),
+    ([row_of(item_with(score=2))], r"'items\[0\].score' should be less than or equal to 1"),
     ([row_of(item_with(), item_with())], r"'items\[1\]' is the same step"),
     ([row_of(item_with(), version=7)], "'version' is 7"),
     ([row_of(item_with(), rater="")], "'rater' should be a non-empty string"),

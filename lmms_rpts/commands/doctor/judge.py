@@ -5,14 +5,16 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Sequence
+from contextlib import aclosing
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.client import Client, run_async
+from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import BACKENDS, ChosenJudge, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Verdict
+from lmms_rpts.runs.work import run_async
 from lmms_rpts.tasks.data import Check, problem
 
 # An obviously valid inference, and an obviously invalid one.
@@ -152,7 +154,7 @@ async def _verdicts(
     client: Client, questions: Sequence[Request], limit: float | None
 ) -> tuple[list[Verdict], dict[str, Any]]:
     """The verdicts of the judge, and its usage; errors after ``limit`` seconds per question."""
-    async with client as judge:
+    async with aclosing(client) as judge:
         asked = asyncio.gather(*map(judge.ask, questions))
         try:
             verdicts = await asyncio.wait_for(asked, limit and limit * len(questions))

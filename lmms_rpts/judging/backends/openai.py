@@ -16,7 +16,7 @@ from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE
 from lmms_rpts.judging.parsers import json_object
-from lmms_rpts.judging.request_kinds import request_kinds
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
@@ -94,7 +94,7 @@ class OpenAIJudge:
 
     def body(self, request: Request, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
         """The body of a call, without images; ``changes``: None if nothing can be learned."""
-        kind, messages = request_kinds()[request.kind], [dict(each) for each in request.messages]
+        kind, messages = KINDS[request.kind], [dict(each) for each in request.messages]
         thinks = self._thinks or (changes is None and (request.attempt or not kind.has_verdict))
         changes = changes or {}
         if "system" in changes:
@@ -190,7 +190,7 @@ class OpenAIJudge:
 
 def _schema(request: Request, bounded: bool) -> dict[str, Any]:
     """The ``response_format`` of a call: the reason, if wanted, and the score or word."""
-    kind = request_kinds()[request.kind]
+    kind = KINDS[request.kind]
     fields: dict[str, Any] = {}
     if kind.longest_reason and request.reasoned and not request.attempt:
         # Without it, llama.cpp wrote endless reasons.
