@@ -81,7 +81,7 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
 
 @table(
     "arguments, named",
-    (("{careful}", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("{careful}", "--judge", "opnai:x"), "Did you mean openai"),
     (("{en}",), "No judge is"),
     (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
@@ -386,7 +386,7 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
 @table(
     "rows, options, named",
     ([{"response": "x"}], {}, "question"),
-    ([ROW], {"judge": "opnai:x"}, "Did you mean openai:MODEL"),
+    ([ROW], {"judge": "opnai:x"}, "Did you mean openai"),
     ([ROW], {"evidense": "image"}, "evidence"),
     ([{"id": 99, "response": "x"}], {"task": "rpts_eval_en"}, "id 99"),
     ([ROW], {"task": "rpts_evil"}, "rpts_eval"),

@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.reasoning.tree import Modality
+from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.scoring.metrics import RIGHT_REASON, is_sound
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.graded import summarize_grades
 from lmms_rpts.tasks.rpts_eval.runs import Run

@@ -363,10 +363,12 @@ async def score_run(
             },
             "model_source": "replay",
             "model_name": model,
-            "usage": {"judges": {**budget.usage(), "stopped": scored.stopped}},
         }
+        if budget.calls or budget.found or scored.stopped:
+            usage = {**budget.usage(), "stopped": scored.stopped}
+            scored.results["usage"] = {"judges": usage}
         if writer is not None:
-            scored.written = writer.publish(scored.results)
+            scored.written = writer.publish(scored.results, scored.stopped)
     return scored
 
 

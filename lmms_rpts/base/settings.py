@@ -16,8 +16,6 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, NamedTuple, TypeVar
 
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field, Json, ValidationError
-from pydantic import ValidationInfo as Info
-from pydantic import field_validator as check
 from pydantic_settings import BaseSettings, InitSettingsSource
 from pydantic_settings import SettingsConfigDict as Config
 from pydantic_settings import TomlConfigSettingsSource as TomlSource
@@ -201,15 +199,6 @@ class Settings(Table):
     rank: int = _environment(0, "RANK", ge=0)
     local_rank: int = _environment(0, "LOCAL_RANK", ge=0)
     processes: int = _environment(1, "WORLD_SIZE", ge=1)
-
-    @check("max_judge_cost")
-    @classmethod
-    def _needs_price(cls, value: float | None, info: Info) -> float | None:
-        if value is not None and not info.data.get("price"):
-            raise ValueError(
-                "needs the price of a million tokens: set LMMS_RPTS_PRICE, such as 0.15/0.60"
-            )
-        return value
 
     @property
     def openai_headers(self) -> Mapping[str, str]:

@@ -197,9 +197,8 @@ def _show(scored: Scored, alone: bool) -> None:
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
                 typer.echo(f"  {metric:<28}{value:.3f}")
-    usage = scored.results["usage"]["judges"]
-    if usage["calls"] or usage["found"]:
-        typer.echo(f"Judge: {usage_text(usage)}")
+    if usage := scored.results.get("usage"):
+        typer.echo(f"Judge: {usage_text(usage['judges'])}")
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():

@@ -7,7 +7,7 @@ from functools import partial
 from typing import NamedTuple
 
 from lmms_rpts.base.escaping import did_you_mean
-from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.base.settings import SettingError, Settings, load_settings
 from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.budget import Budget, cost_of
@@ -52,7 +52,12 @@ class ChosenJudge(NamedTuple):
 
 
 def open_budget(settings: Settings) -> Budget:
-    """A budget with the limits of the settings."""
+    """A budget with the limits of the settings; a SettingError without the price that it needs."""
+    if settings.max_judge_cost is not None and settings.price is None:
+        raise SettingError(
+            f"{settings.origin('max_judge_cost')}: needs the price of a million tokens: set "
+            "LMMS_RPTS_PRICE, such as 0.15/0.60"
+        )
     share = " (this process's share)" if settings.processes > 1 else ""
     return Budget(settings.max_judge_tokens, settings.max_judge_cost, share=share)
 

@@ -11,7 +11,7 @@ from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
-from typing import Literal, get_args
+from typing import Literal, NamedTuple, get_args
 
 ClueKind = Literal["image", "text", "conclusion", "context"]
 Language = Literal["en", "zh"]
@@ -27,12 +27,11 @@ Restates = Callable[[str, str], bool]
 """Whether a conclusion only restates a text: ``restates(conclusion, text)``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Clue:
+class Clue(NamedTuple):
     """A piece of evidence that a step may cite; ``index`` counts from 0, None: without a number."""
 
     kind: ClueKind
-    index: int | None = None
+    index: int | None = None  # type: ignore[assignment]  # tuple.index is not used
 
 
 @dataclass(frozen=True, slots=True)

@@ -205,6 +205,15 @@ def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, 
     return dict(zip(used, scaled, strict=True))
 
 
+RIGHT_REASON = 0.5
+"""RPTS at or above which the reasoning counts as sound."""
+
+
+def is_sound(score: float, threshold: float = RIGHT_REASON) -> bool:
+    """Whether reasoning with this score counts as sound; floating-point errors are rounded away."""
+    return round(score, 9) >= threshold
+
+
 # --- the first wrong step
 
 Modality = Literal["visual", "textual", "mixed", "inference"]

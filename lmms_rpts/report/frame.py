@@ -14,9 +14,9 @@ from markupsafe import Markup
 
 from lmms_rpts import __version__
 from lmms_rpts.judging.parsers import in_words
+from lmms_rpts.reasoning.tree import RIGHT_REASON
 from lmms_rpts.report.markup import in_line, marked
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
-from lmms_rpts.scoring.metrics import RIGHT_REASON
 from lmms_rpts.stats.figures import cut_middle
 
 # Runs before the first paint, so that parts which scripts hide do not flash.

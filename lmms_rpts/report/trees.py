@@ -11,10 +11,10 @@ from typing import NamedTuple
 from markupsafe import Markup, escape
 
 from lmms_rpts.reasoning import Clue, ReasoningTree, build_tree, parse_chain
+from lmms_rpts.reasoning.tree import RIGHT_REASON
 from lmms_rpts.report.layout import LINES, NODE, Layout, is_earlier, lay_out
 from lmms_rpts.report.markup import in_line
 from lmms_rpts.report.wrapping import clean, width_of, wrap
-from lmms_rpts.scoring.metrics import RIGHT_REASON
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.record import FirstError, RptsRecord
 

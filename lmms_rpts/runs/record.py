@@ -8,23 +8,15 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import (
-    Field,
-    GetJsonSchemaHandler,
-    PlainSerializer,
-    PlainValidator,
-    ValidationError,
-    WithJsonSchema,
-)
+from pydantic import Field, GetJsonSchemaHandler, PlainValidator, ValidationError, WithJsonSchema
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown, wrong
+from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
-from lmms_rpts.reasoning.clues import KINDS, Clue
 
 R = TypeVar("R", bound="Record")
 
@@ -51,21 +43,6 @@ def unset(default: Any, description: str) -> Any:
 # --- types of fields
 
 
-def _number_of_clue(value: object) -> int | None:
-    """The number of a clue; models may write numbers of many digits."""
-    if value is None or (type(value) is int and value >= 0):
-        return value
-    raise FieldError(f"should be a whole number or null, not {shown(value)}")
-
-
-def _clue(value: object) -> Clue:
-    if isinstance(value, Clue):
-        return value
-    if isinstance(value, list | tuple) and len(value) == 2 and value[0] in KINDS:
-        return Clue(value[0], _number_of_clue(value[1]))
-    raise wrong("a pair of kind and number", value)
-
-
 def as_text(value: object) -> str:
     """Any value of a document, as text for a record."""
     try:
@@ -81,15 +58,6 @@ def _own_id(value: object) -> str | int | float | None:
     return None if value is None else storable(as_text(value))
 
 
-ClueField = Annotated[
-    Clue,
-    PlainValidator(_clue),
-    PlainSerializer(lambda clue: [clue.kind, clue.index]),
-    WithJsonSchema({"type": "array", "prefixItems": [{"type": "string"}, {"type": "integer"}]}),
-]
-ClueNumber = Annotated[
-    int | None, PlainValidator(_number_of_clue), WithJsonSchema({"type": ["integer", "null"]})
-]
 OwnId = Annotated[
     Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
 ]

@@ -70,13 +70,13 @@ class RunWriter:
         line = json.dumps(sample, ensure_ascii=False).encode("utf-8", "replace").decode()
         self.drafts[task][1].write(f"{line}\n")
 
-    def publish(self, results: Mapping[str, Any]) -> Written:
+    def publish(self, results: Mapping[str, Any], stopped: str | None) -> Written:
         """Give the drafts their names, which begin with the date, and write the results.
 
         Earlier runs in the folder whose judging had stopped, and which this one replaces, are
-        removed: they would count as other rounds of the model.
+        removed: they would count as other rounds of the model. ``stopped``: why this one did, too.
         """
-        there = not results["usage"]["judges"]["stopped"] and any(self.folder.glob(f"*{RESULTS}"))
+        there = not stopped and any(self.folder.glob(f"*{RESULTS}"))
         old = _replaced(self.folder, results) if there else []
         date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
         stem, number = date, 1

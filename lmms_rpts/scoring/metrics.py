@@ -2,38 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING
 
+from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.metrics import Metric, by_name
-
-if TYPE_CHECKING:
-    from lmms_rpts.reasoning.tree import Modality
-    from lmms_rpts.scoring.record import RptsRecord
-
-RIGHT_REASON = 0.5
-"""RPTS at or above which the reasoning counts as sound."""
-
-
-def is_sound(rpts: float, threshold: float = RIGHT_REASON) -> bool:
-    """Whether the reasoning counts as sound; floating-point errors are rounded away."""
-    return round(rpts, 9) >= threshold
-
-
-def _mean_of_steps(
-    modality: Modality, of: Callable[[float], float] = float
-) -> Callable[[RptsRecord], float | None]:
-    """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""
-
-    def value(record: RptsRecord) -> float | None:
-        scores = [step.score for step in record.steps if step.modality == modality]
-        there = [of(score) for score in scores if score is not None]
-        return sum(there) / len(there) if there and record.rpts is not None else None
-
-    return value
-
 
 PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
 """The groups of the metrics."""
@@ -69,10 +42,14 @@ _GROUPS = {
             words="share of the right answers with an RPTS below 0.5",
         ),
         _score(
-            "rpts_visual", _mean_of_steps("visual"), words="score of the steps that read an image"
+            "rpts_visual",
+            lambda record: record.mean_of("visual"),
+            words="score of the steps that read an image",
         ),
         _score(
-            "rpts_textual", _mean_of_steps("textual"), words="score of the steps that read a text"
+            "rpts_textual",
+            lambda record: record.mean_of("textual"),
+            words="score of the steps that read a text",
         ),
         _share(
             "parse_rate",
@@ -90,7 +67,7 @@ _GROUPS = {
         # Of Uppaal et al., EACL 2026 (arXiv 2512.12218), with the steps that RPTS calls visual.
         _score(
             "unfaithful_perception_rate",
-            _mean_of_steps("visual", lambda score: float(not is_sound(score))),
+            lambda record: record.mean_of("visual", lambda score: float(not is_sound(score))),
             higher_is_better=False,
             words="share of the steps from images alone with a score below 0.5",
         ),

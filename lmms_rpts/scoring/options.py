@@ -11,8 +11,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.scoring.metrics import RIGHT_REASON
+from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT, RIGHT_REASON
 from lmms_rpts.scoring.question import AnswerForm
 
 Grader = Callable[[str, Mapping[str, Any]], bool | None]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import ClassVar, Literal, get_args
 
@@ -21,9 +21,9 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import ClueKind, Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.reasoning.tree import Modality
-from lmms_rpts.runs.record import ClueField, ClueNumber, FromJudge, Record, unset
-from lmms_rpts.scoring.metrics import METRICS, RIGHT_REASON, is_sound
+from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
+from lmms_rpts.runs.record import FromJudge, Record, unset
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.scorer import NO_RESPONSE, REQUEST_FAILED
 
@@ -54,7 +54,7 @@ class FirstError(Model):
     modality: Modality = Field(description="kind of the step's premises")
     score: Share = Field(description="score of the step")
     path: Several[Whole] = Field(description="the steps from it to the root, starting with itself")
-    invalid: Several[ClueField] = Field(
+    invalid: Several[Clue] = Field(
         description="its references to evidence or steps that do not exist"
     )
 
@@ -62,7 +62,7 @@ class FirstError(Model):
 class JudgedStep(Model):
     """A step and its score."""
 
-    premises: Several[ClueField] = Field(description="the evidence and steps that the step cites")
+    premises: Several[Clue] = Field(description="the evidence and steps that the step cites")
     conclusion: Text = Field(description="the conclusion of the step")
     height: Whole = Field(description="1 + the largest height of its premises; a leaf has 0")
     counts: Flag = Field(
@@ -92,11 +92,11 @@ class Diagnosis(Model):
         description="steps that only restate a textual clue, the context, or a conclusion that"
         " they cite"
     )
-    needed: Several[ClueField] = Field(
+    needed: Several[Clue] = Field(
         description="the images and textual clues that the gold reasoning depends on; without "
         "gold reasoning, all that are given"
     )
-    used: Several[ClueField] = Field(description="the part of `needed` that the root depends on")
+    used: Several[Clue] = Field(description="the part of `needed` that the root depends on")
     coverage: Share = Field(description="share of `needed` that is used; 1 if none is needed")
 
 
@@ -105,7 +105,7 @@ class Fault(Model):
 
     step: Whole = Field(description="number of the step that contains the reference")
     kind: ClueKind = Field(description="kind of the reference")
-    index: ClueNumber = Field(description="number in the reference, if the text has one")
+    index: int | None = Field(description="number in the reference, if the text has one")
     reason: Text = Field(description="why it is invalid")
 
     def reference(self) -> InvalidReference:
@@ -207,6 +207,12 @@ class RptsRecord(Record):
     def sound(self) -> bool | None:
         """Whether the reasoning counts as sound; None without a score."""
         return None if self.rpts is None else is_sound(self.rpts, self.settings.threshold)
+
+    def mean_of(self, modality: Modality, of: Callable[[float], float] = float) -> float | None:
+        """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""
+        scores = [step.score for step in self.steps if step.modality == modality]
+        there = [of(score) for score in scores if score is not None]
+        return sum(there) / len(there) if there and self.rpts is not None else None
 
     def graded(self, correct: bool | None) -> RptsRecord:
         """This record with a grade of its answer that is known from elsewhere; None: unknown."""

@@ -10,7 +10,8 @@ from typing import Any
 import pytest
 
 from lmms_rpts.reasoning import build_tree, rpts_score
-from lmms_rpts.scoring.metrics import METRICS, is_sound
+from lmms_rpts.reasoning.tree import is_sound
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.reasoning.short import chain
