@@ -11,7 +11,6 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE
@@ -28,6 +27,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question

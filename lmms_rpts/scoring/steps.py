@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
@@ -24,7 +23,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, restates
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import Reading

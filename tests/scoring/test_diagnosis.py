@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from lmms_rpts.judging.backends.lexical import restates
+from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.scoring.record import Diagnosis, RptsRecord
 from tests.reasoning.short import clues
 from tests.support.growth import assert_linear
