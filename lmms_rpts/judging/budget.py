@@ -11,7 +11,7 @@ from math import ceil
 from typing import Any
 
 from lmms_rpts.base.settings import Price
-from lmms_rpts.judging.types import NotAskedError, Reply, Request, Usage
+from lmms_rpts.judging.types import FatalJudgeError, NotAskedError, Reply, Request, Usage
 from lmms_rpts.stats.figures import cost as shown_cost
 
 EXPECTED_OUTPUT = 80  # tokens of a judge before its first reply
@@ -21,7 +21,7 @@ _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 _MESSAGE, _PATCH = 4, 28
 
 
-class BudgetError(Exception):
+class BudgetError(FatalJudgeError):
     """The next call might exceed the budget of the run."""
 
 
@@ -42,7 +42,6 @@ class Budget:
     found: int = 0  # replies found in the cache
     guessed: bool = False  # some tokens were estimated, because a server does not report them
     stopped: str | None = None  # why judging ended before its end
-    slow: bool = False  # the user was told that the judge is slow
     _under_way: Counter[str] = field(default_factory=Counter)  # expected tokens and cost
     # Number and usage of the calls of each kind to each judge
     _learnt: dict[tuple[str, str], tuple[int, Usage]] = field(default_factory=dict)
@@ -88,11 +87,6 @@ class Budget:
         names = ("calls", "cost", "found", "guessed", "stopped")
         tokens = {"input_tokens": self.used.input_tokens, "output_tokens": self.used.output_tokens}
         return tokens | {name: getattr(self, name) for name in names}
-
-    def is_new(self, judge: str, kind: str) -> bool:
-        """Whether there is a budget and the usage of such a call is still unknown."""
-        bounded = self.max_tokens is not None or self.max_cost is not None
-        return bounded and (judge, kind) not in self._learnt
 
 
 def usage_text(usage: Mapping[str, Any]) -> str:

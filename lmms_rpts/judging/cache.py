@@ -25,10 +25,10 @@ LOCKED_FOR = 5.0  # seconds to wait while another process writes
 _CREATE = """
 CREATE TABLE IF NOT EXISTS replies (
     key TEXT PRIMARY KEY, judge TEXT NOT NULL, kind TEXT NOT NULL, reply TEXT NOT NULL,
-    complete INTEGER NOT NULL, note TEXT NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
-    reasoning_tokens INTEGER, created REAL NOT NULL)"""
+    complete INTEGER NOT NULL, input_tokens INTEGER, output_tokens INTEGER,
+    created REAL NOT NULL)"""
 _FIND = "SELECT * FROM replies WHERE key = ?"
-_STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+_STORE = "INSERT OR REPLACE INTO replies VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
 _UNWRITTEN = (
     "Judge replies cannot be cached in {} ({}). The run continues and retries; a later run will "
     "request the missing ones again: {}."
@@ -68,26 +68,19 @@ class AnswerCache:
         except (sqlite3.Error, OSError) as error:
             raise CacheError(f"{self.path} cannot be used ({error}): {_REMEDY}") from None
 
-    def count(self) -> int:
-        """The number of replies."""
-        try:
-            return int(self._file.execute("SELECT COUNT(*) FROM replies").fetchone()[0])
-        except sqlite3.Error as error:
-            raise CacheError(f"{self.path} cannot be read ({error}): {_REMEDY}") from None
-
     def find(self, key: str) -> Reply | None:
         """The reply stored under ``key``; None if there is none."""
         row = self._unwritten.get(key) or self._run(_FIND, [(key,)])
         if row is None:
             return None
-        text, complete, note, *tokens = row[3:9]
-        return Reply(text, None if None in tokens else Usage(*tokens), bool(complete), note=note)
+        text, complete, *tokens = row[3:7]
+        return Reply(text, None if None in tokens else Usage(*tokens), bool(complete))
 
     def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
         """Write a reply; when this returns, it is written, or held until it can be written."""
-        tokens = astuple(reply.usage) if reply.usage else (None, None, None)
-        row = (key, storable(judge), kind, storable(reply.text), reply.complete)
-        self._unwritten[key] = (*row, storable(reply.note), *tokens, time.time())
+        tokens = astuple(reply.usage) if reply.usage else (None, None)
+        row = (key, storable(judge), kind, reply.text, reply.complete, *tokens, time.time())
+        self._unwritten[key] = row
         self._run(_STORE, [*self._unwritten.values()])
 
     def close(self) -> None:

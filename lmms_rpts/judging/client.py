@@ -11,25 +11,24 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections import Counter, defaultdict
-from contextlib import aclosing, nullcontext, suppress
+from collections import Counter
+from contextlib import aclosing, suppress
 from contextvars import ContextVar
-from dataclasses import replace
+from dataclasses import astuple, replace
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 from loguru import logger
 
-from lmms_rpts.base.escaping import shorten, storable
+from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.budget import Budget, BudgetError
+from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
 from lmms_rpts.judging.parsers import read_reply
-from lmms_rpts.judging.registry import find_judge, open_budget
-from lmms_rpts.judging.request_kinds import KINDS, SCORED
+from lmms_rpts.judging.registry import ChosenJudge, find_judge, open_budget
+from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
-    Backend,
     FatalJudgeError,
     Judge,
     NotAskedError,
@@ -37,10 +36,9 @@ from lmms_rpts.judging.types import (
     Reply,
     Request,
     TransientError,
+    Usage,
     Verdict,
 )
-
-T = TypeVar("T")
 
 # Maximum number of calls for one request that fail while others are answered; of those that are
 # told to come later.
@@ -54,16 +52,10 @@ PATIENCE = 300.0
 # Number of calls and requests in vain, before any success, that end judging; and of failed calls
 # in a row after which the server is considered to be out of order.
 IN_VAIN = 20
-# Number of different steps with equal scores from which on a warning is logged.
-ONE_SCORE = 30
-SAME = (
-    "The judge {} gave all {} different steps the same score, {:g}: measure whether it tells sound "
-    "steps from wrong ones with 'lmms-rpts validate'"
-)
 SLOW = (
-    "The judge {} is slow: a call exceeded the time limit of {:g} s, with {} calls at a time. More "
-    "time is given, and fewer calls are made at a time. If this goes on, set LMMS_RPTS_CONCURRENCY "
-    "(now {}) to what the server processes at a time, or raise LMMS_RPTS_TIMEOUT"
+    "The judge {} is slow: a call exceeded the time limit. More time is given, and fewer calls are "
+    "made at a time. If this goes on, set LMMS_RPTS_CONCURRENCY (now {}) to what the server "
+    "processes at a time, or raise LMMS_RPTS_TIMEOUT (now {:g} s)"
 )
 SILENT = "The judge {} answers no call ({}): waiting up to {:.0f} s"
 
@@ -82,53 +74,40 @@ class Client:
     """
 
     def __init__(
-        self,
-        name: str,
-        judge: Judge,
-        backend: Backend,
-        settings: Settings,
-        budget: Budget | None = None,
-        sees: bool = False,
+        self, chosen: ChosenJudge, judge: Judge, settings: Settings, budget: Budget | None = None
     ) -> None:
-        self.name, self.judge, self.sees = name, judge, sees
-        self.writes, self.comparable = backend.writes, backend.comparable
+        self.name, self.sees, self.judge = chosen.name, chosen.sees, judge
+        self.writes, self.comparable = chosen.backend.writes, chosen.backend.comparable
         self.budget = budget or open_budget(settings)
         self.concurrency = settings.concurrency
         self.stopped: str | None = None
-        self._settings, self._kept = settings, backend.kept
         self.outcomes: Counter[str] = Counter()
-        self._scores: Counter[float] = Counter()  # of different steps
+        self._settings, self._kept = settings, chosen.backend.kept
         if not self._kept:
             return
         from lmms_rpts.judging.cache import open_cache
 
-        self._identity = {"judge": name, **getattr(judge, "identity", {})}
+        self._identity = {"judge": self.name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
-        self._time_limit: float = getattr(judge, "time_limit", math.inf)
-        self._limit = Limit(settings.concurrency, self._time_limit)
+        self._limit = Limit(settings.concurrency, getattr(judge, "time_limit", math.inf))
         # A call that took too long is repeated once with twice the time.
-        twice = 2.5 * self._time_limit if self._time_limit < math.inf else 0.0
-        self._patience = max(PATIENCE, twice)
+        self._patience = max(PATIENCE, 2.5 * settings.timeout)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
-        self._first: defaultdict[str, asyncio.Lock] = defaultdict(asyncio.Lock)
         self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
-        # Failures before the first success, without and with images; None after it.
-        self._failures: dict[bool, int | None] = {False: 0, True: 0}
+        # Failures before the first success, without and with images; from then on they are none
+        self._failures = {False: 0.0, True: 0.0}
         # Failed calls since the last answer, and when the first of them began
-        self._in_vain, self._failing_since, self._held_until = 0, -1.0, -1.0
-        self._warned = False
+        self._in_vain, self._silent_since = 0, 0.0
 
     async def aclose(self) -> None:
-        """Close the judge and the cache; warn of what is odd about all scores."""
+        """Close the judge and the cache."""
         if self._kept:
             self._cache.close()
         if aclose := getattr(self.judge, "aclose", None):
             # A connection that does not close must not cost any replies.
             with suppress(Exception):
                 await asyncio.wait_for(aclose(), 10.0)
-        if len(self._scores) == 1 and (number := self._scores.total()) >= ONE_SCORE:
-            logger.warning(SAME, self.name, number, *self._scores)
 
     async def ask(self, request: Request) -> Verdict:
         """The verdict on a request; equal requests share one call."""
@@ -143,16 +122,16 @@ class Client:
         if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
-            if request.images:  # decoding must delay neither running calls nor the next one
+            for image in request.images:
+                # Decoding must delay neither running calls nor the next one.
                 async with self._decoding:
-                    key = await asyncio.to_thread(request.key, self._identity)
-            else:
-                key = request.key(self._identity)
+                    await asyncio.to_thread(getattr, image, "digest")
         except ImageError as error:
             return self._told(request, str(error))
+        key = request.key(self._identity)
         if key in self._under_way:
             return (await self._under_way[key]).model_copy(update={"cached": True})
-        task = self._under_way[key] = asyncio.ensure_future(self._verdict(request, key))
+        task = self._under_way[key] = asyncio.ensure_future(self._verdict(request))
         try:
             return await task
         finally:
@@ -162,81 +141,61 @@ class Client:
         kind, version = request.kind, request.prompts.version(request.kind)
         verdict = Verdict(kind=kind, prompt_version=version, error=error, **fields)
         self.outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
-        if kind in SCORED and verdict.score is not None:
-            self._scores[verdict.score] += 1
         return verdict
 
-    async def _verdict(self, request: Request, key: str) -> Verdict:
+    async def _verdict(self, request: Request) -> Verdict:
         """The judge's verdict; asked in other forms while it cannot be parsed."""
-        asked, reply, value, error, calls = request, None, None, None, 0
-        tokens: tuple[int, int] | None = None
-        for attempt in range(1 + ASKED_AGAIN):
-            if reply is not None:
-                asked = asked.asked_again(reply)
+        asked, replies, calls, value, error = request, list[Reply](), 0, None, None
+        try:
+            while value is None and len(replies) <= ASKED_AGAIN:
+                asked = asked.asked_again(replies[-1]) if replies else request
                 key = asked.key(self._identity)
-            try:
                 known = self._cache.find(key)
-                reply = known or await self._reply(asked, key)
-            except NotAskedError as failure:
-                self.stopped = error = str(failure)
-                break
-            except RefusedError as failure:
-                error = str(failure)
-                self._count(request, f"the first {IN_VAIN} requests were refused: {error}")
-                break
-            calls += known is None
-            if reply.usage is not None:
-                used, (read, made) = reply.usage, tokens or (0, 0)
-                tokens = (read + used.input_tokens, made + used.output_tokens)
-            value, error = read_reply(asked, reply)
+                replies.append(known or await self._reply(asked, key))
+                calls += known is None
+                value, error = read_reply(asked, replies[-1])
+        except NotAskedError as failure:
+            self.stopped = error = str(failure)
+        except RefusedError as failure:
+            error = str(failure)
+            self._failed(request, error)
+        else:
             if value is not None:
-                self._failures[bool(request.images)] = None
-                break
-            # A judge that cannot rewrite may still score.
-            if attempt == ASKED_AGAIN and KINDS[request.kind].has_verdict:
-                self._count(
-                    request,
-                    f"{self.name}: no reply to the first {IN_VAIN} requests could be read, for "
-                    f"example {shorten(reply.text or reply.note, 200)!r}; use a larger model as "
-                    "the judge, or find the cause with 'lmms-rpts doctor'",
-                )
-        cached = reply is not None and not calls
+                self._failures[bool(request.images)] = -math.inf
+            elif KINDS[request.kind].has_verdict:  # a judge that cannot rewrite may still score
+                example = shorten(replies[-1].text, 200)
+                self._failed(request, f"{error}; for example {example!r}: use a larger model")
+        text = replies[-1].text if replies else None
+        used = sum((each.usage or Usage() for each in replies), Usage())
+        tokens = astuple(used) if used != Usage() else None
+        cached = bool(replies) and not calls
         self.budget.found += cached
-        text = None if reply is None else reply.text
         return self._told(request, error, value=value, reply=text, tokens=tokens, cached=cached)
 
     async def _reply(self, request: Request, key: str) -> Reply:
-        """The judge's reply, after retries; a RefusedError if it gives none."""
+        """The judge's reply, after retries, stored; a RefusedError if it gives none."""
         tries: Counter[bool] = Counter()  # failed calls: told to come later, and others
         while True:
-            # With a budget, calls of a kind run alone until one tells the usage of the others.
-            new = self.budget.is_new(self.name, request.kind)
-            alone = self._first[request.kind] if new else nullcontext()
-            async with alone, self._limit.slot((unit.get(), -request.attempt)) as begun:
+            async with self._limit.slot((unit.get(), -request.attempt)) as begun:
+                if self._ended.is_set():
+                    raise RefusedError(self.stopped)
+                patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries[False]))
                 try:
-                    return await self._call(request, key, begun, tries[False])
+                    with self.budget.call(self.name, self._settings.unit_price, request) as replies:
+                        reply = await self.judge.ask(replace(request, patience=patience))
+                        replies.append(reply)
                 except RefusedError:
                     raise
                 except Exception as failure:  # a failed request does not end the run
                     pause = self._after(failure, request, tries, begun)
-            with suppress(asyncio.TimeoutError):
-                await asyncio.wait_for(self._ended.wait(), pause)
-
-    async def _call(self, request: Request, key: str, begun: float, failed: int) -> Reply:
-        while now() < self._held_until and not self._ended.is_set():
-            await asyncio.sleep(self._held_until - now())
-        if self._ended.is_set():
-            raise RefusedError(self.stopped)
-        patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0**failed))
-        with self.budget.call(self.name, self._settings.unit_price, request) as replies:
-            reply = await self.judge.ask(replace(request, patience=patience))
-            # Characters that no file can hold are replaced: a later run reads the same.
-            reply = replace(reply, text=storable(reply.text))
-            replies.append(reply)
-        self._cache.store(key, self.name, request.kind, reply)
-        self._limit.answered(begun)
-        self._in_vain, self._warned = 0, False
-        return reply
+                    held = min(pause, LONGEST_HOLD) * (self._in_vain >= IN_VAIN)
+                    await self._wait(held)  # and so do the requests in the queue
+                else:
+                    self._cache.store(key, self.name, request.kind, reply)
+                    self._limit.answered(begun)
+                    self._in_vain = 0
+                    return reply
+            await self._wait(pause - held)
 
     def _after(
         self, failure: Exception, request: Request, tries: Counter[bool], begun: float
@@ -247,60 +206,54 @@ class Client:
         repeated until PATIENCE is over; then judging ends. Before the first answer, failures other
         than being told to come later end it after IN_VAIN calls.
         """
-        if isinstance(failure, FatalJudgeError | BudgetError):
+        if isinstance(failure, FatalJudgeError):
             raise RefusedError(self._stop(str(failure)))
         if not isinstance(failure, TransientError):
             raise RefusedError(f"{type(failure).__name__}: {failure}")
-        self._failing_since = self._failing_since if self._in_vain else begun
+        self._silent_since = self._silent_since if self._in_vain else begun
         self._in_vain += 1
-        out, silent = self._in_vain >= IN_VAIN, now() - self._failing_since
-        later = failure.kind == "throttled" or failure.retry_after is not None
+        out, silent = self._in_vain >= IN_VAIN, now() - self._silent_since
+        later, wait = failure.kind == "throttled", failure.retry_after or 0.0
         if failure.kind == "timed out":
-            if self._limit.timed_out(begun) and not self.budget.slow:
-                self.budget.slow = True
-                figures = (self._time_limit, self._limit.active, self._settings.concurrency)
-                logger.warning(SLOW, self.name, *figures)
+            if self._limit.timed_out(begun):
+                logger.warning(SLOW, self.name, self.concurrency, self._settings.timeout)
         elif later or out:
             self._limit.throttled(begun)
         if not later:
-            self._count(request, f"the first {IN_VAIN} calls failed: {failure}")
-        if silent > self._patience:
-            self._stop(f"no answer for {silent:,.0f} s: {failure}")
-        if (wait := failure.retry_after or 0.0) > PATIENCE and self._in_vain >= MOST_CALLS:
-            said = f"{failure}; the server asks to wait {wait:,.0f} s: run the same command again"
-            self._stop(f"{said} after that; replies are cached")
+            self._failed(request, str(failure))
+        if silent > self._patience or (wait > PATIENCE and self._in_vain >= MOST_CALLS):
+            said = f"; the server asks to wait {wait:,.0f} s: run the same command again after that"
+            self._stop(f"no answer for {silent:,.0f} s: {failure}{said * (wait > PATIENCE)}")
         if self._ended.is_set():
             raise RefusedError(self.stopped)
+        if self._in_vain == IN_VAIN:
+            logger.warning(SILENT, self.name, failure, self._patience)
         tries[later] += 1
         if tries[later] >= (MOST_LATER if later else MOST_CALLS) and not out:
             raise RefusedError(f"{failure} (after {tries.total()} calls)")
         # While others are answered, the server is not to blame for several refusals of one request.
         attempt = min(tries.total(), self._in_vain if later else 20)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
-        pause = max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
-        if out:  # the others wait, too
-            self._held_until = max(self._held_until, now() + min(pause, LONGEST_HOLD))
-            if silent > LONGEST_HOLD and not self._warned:
-                self._warned = True
-                logger.warning(SILENT, self.name, failure, self._patience)
-        return pause
+        return max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
 
-    def _count(self, request: Request, reason: str) -> None:
+    async def _wait(self, seconds: float) -> None:
+        """Wait, but not after the end of judging."""
+        with suppress(asyncio.TimeoutError):
+            await asyncio.wait_for(self._ended.wait(), seconds)
+
+    def _failed(self, request: Request, error: str) -> None:
         """Count a failure before the first success; end judging after IN_VAIN of them."""
-        count = self._failures[bool(request.images)]
-        if count is None:
-            return
-        self._failures[bool(request.images)] = count + 1
-        if count + 1 >= IN_VAIN:
-            hint = "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
-            self._stop(reason + hint * bool(request.images))
+        seen = bool(request.images)
+        self._failures[seen] += 1
+        if self._failures[seen] >= IN_VAIN:
+            hint = "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts" * seen
+            self._stop(f"the first {IN_VAIN} calls or requests failed: {error}{hint}")
 
     def _stop(self, reason: str) -> str:
         """End judging; returns the reason, which is the first one if there are several."""
         if not self._ended.is_set():
             self.stopped = self.budget.stopped = reason
             self._ended.set()
-            self._limit.release()
         return str(self.stopped)
 
 
@@ -318,5 +271,4 @@ def open_client(
         from lmms_rpts.judging.request_files import RequestWriter
 
         answering = RequestWriter(chosen.name, answering, requests)
-    client = Client(chosen.name, answering, chosen.backend, settings, budget, chosen.sees)
-    return aclosing(client)
+    return aclosing(Client(chosen, answering, settings, budget))

@@ -32,7 +32,7 @@ class Limit:
         # A server with few slots must not begin with a long queue.
         self._bound, self._growing, self._cut_at = min(most, 8.0), True, -1.0
         self._slow = 0  # number of answers during which the bound does not grow
-        self._arrivals, self._open = 0, False
+        self._arrivals = 0
         self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
         self._usual: float | None = None  # share of refusals that does not depend on the load
@@ -51,11 +51,6 @@ class Limit:
             if turn.done() and not turn.cancelled():  # it may be granted while it is cancelled
                 self.active -= 1
                 self._wake()
-
-    def release(self) -> None:
-        """Let all calls go on, since judging ends."""
-        self._open = True
-        self._wake()
 
     def answered(self, begun: float) -> None:
         """Record that the call that began then was answered."""
@@ -86,15 +81,14 @@ class Limit:
                 self._usual, self._bound = share, float(self._most)
 
     def timed_out(self, begun: float) -> bool:
-        """Record that the call took too long; whether it was the first one since the last cut."""
-        cut = self._cut(begun, 0.5)
+        """Record that the call took too long; whether it was the first such call."""
+        first, cut = self.patience == 1.0, self._cut(begun, 0.5)
         if cut:
             self.patience = min(LONGEST_PATIENCE, 2 * self.patience)
-        return cut
+        return first and cut
 
     def _wake(self) -> None:
-        allowed = math.inf if self._open else max(1, int(self._bound))
-        while self._waiting and self.active < allowed:
+        while self._waiting and self.active < max(1, int(self._bound)):
             turn = heapq.heappop(self._waiting)[-1]
             if not turn.done():
                 self.active += 1

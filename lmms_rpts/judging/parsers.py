@@ -20,8 +20,7 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
         made = f" after {reply.usage.output_tokens:,} tokens" if reply.usage else ""
-        limit = reply.limit or request.most_tokens
-        return None, f"{wanted}: it was cut off{made} (limit: {limit:,} tokens)"
+        return None, f"{wanted}: it was cut off{made}"
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:
@@ -29,7 +28,7 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
         if fields.keys() <= {"reason", "verdict"} and isinstance(fields.get("verdict"), str):
             text = fields["verdict"]  # a reply in the requested schema
     try:
-        value, note = parse(text), reply.note
+        value, note = parse(text), "" if text else "it is empty: all may be in reasoning_content"
     except Exception as failure:  # an error of a parser fails this reply, not the run
         value, note = None, f"{type(failure).__name__}: {failure}"
     if value is None or value == "":

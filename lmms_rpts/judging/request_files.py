@@ -53,21 +53,19 @@ def take_results(path: Path, folder: Path, judge: str) -> Counter[str]:
 
 
 def _take(line: bytes, cache: AnswerCache, judge: str) -> str:
+    key = None
     try:
         result = json.loads(line)
-        key, error = result["custom_id"], result.get("error")
-        if "body" in result or not re.fullmatch("[0-9a-f]{64}", key):
+        key = "body" not in result and re.fullmatch("[0-9a-f]{64}", result["custom_id"])
+        if not key:
             return "no results"
-    except (ValueError, RecursionError, TypeError, LookupError, AttributeError):
-        return "no results"
-    if (known := cache.find(key)) and known.complete:
-        return "known"
-    try:
-        body = result["response"]["body"]
-        if error or result["response"].get("status_code", 200) != 200:
-            raise ValueError(message_of(error or body))
-        reply, _, _ = read_completion(json.dumps(body).encode())
+        if (known := cache.find(key[0])) and known.complete:
+            return "known"
+        response, error = result["response"], result.get("error")
+        if error or response.get("status_code", 200) != 200:
+            raise ValueError(message_of(error or response["body"]))
+        reply, _ = read_completion(json.dumps(response["body"]).encode())
     except Exception as failure:  # a result without a reply, of any form
-        return f"failed: {shorten(message_of(error) or str(failure), 200)}"
-    cache.store(key, judge, "batch", reply)
+        return f"failed: {shorten(str(failure), 200)}" if key else "no results"
+    cache.store(key[0], judge, "batch", reply)
     return "replies"

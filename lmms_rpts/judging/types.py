@@ -7,7 +7,7 @@ import json
 from collections.abc import Callable, Mapping
 from dataclasses import astuple, dataclass, field, replace
 from operator import add
-from typing import TYPE_CHECKING, Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from pydantic import Field
 
@@ -28,19 +28,26 @@ _SCORE_ALONE = {
 }
 
 Message = dict[str, str]
-FailureKind = Literal["", "unreachable", "throttled", "timed out", "starting"]
-Parser = Callable[[str], "float | str | None"]
 
 
-class TransientError(Exception):
-    """A failure that may pass; ``retry_after``: seconds that the server asks to wait."""
+class JudgeError(Exception):
+    """A call without a reply; ``words``: the server's, if they may name a field that was sent."""
 
-    def __init__(self, reason: str, retry_after: float | None = None, kind: FailureKind = ""):
+    words = ""
+
+
+class TransientError(JudgeError):
+    """A failure that may pass; ``retry_after``: seconds that the server asks to wait.
+
+    ``kind``: "throttled" if the call is to be made later, "timed out", or "" for all others.
+    """
+
+    def __init__(self, reason: str, retry_after: float | None = None, kind: str = "") -> None:
         super().__init__(reason)
         self.retry_after, self.kind = retry_after, kind
 
 
-class RefusedError(Exception):
+class RefusedError(JudgeError):
     """The judge refuses this request; retries are useless."""
 
 
@@ -48,7 +55,7 @@ class NotAskedError(RefusedError):
     """The request was written to a file, for a batch; a later run has its reply."""
 
 
-class FatalJudgeError(Exception):
+class FatalJudgeError(JudgeError):
     """No request can succeed: a wrong key, an unknown model, no credit."""
 
 
@@ -65,7 +72,7 @@ class Request:
     fields: Mapping[str, Any]
     prompts: Prompts = field(repr=False)
     # The value of a reply, None if it has none; without it, the score, or the reply itself.
-    parse: Parser | None = None
+    parse: Callable[[str], float | str | None] | None = None
     images: tuple[JudgeImage, ...] = ()  # they precede the text of the first user message
     reasoned: bool = True  # whether a score is wanted with its reason
     # Replies that could not be parsed: then the verdict alone is wanted; then without a schema.
@@ -98,9 +105,8 @@ class Request:
         """The same question for the verdict alone; a reply that is long or cut off isn't quoted."""
         *earlier, last = self.messages
         reminder = self.prompts.reminder(self.kind, self.language)
-        text = storable(reply.text)
-        if reply.complete and text.strip() and len(text) <= 4 * self.most_tokens:
-            said = {"role": "assistant", "content": text}
+        if reply.complete and reply.text.strip() and len(reply.text) <= 4 * self.most_tokens:
+            said = {"role": "assistant", "content": reply.text}
             chat = [*earlier, last, said, {"role": "user", "content": reminder}]
         else:  # some servers refuse two messages of one role in a row
             chat = [*earlier, {**last, "content": f"{last['content']}\n\n{reminder}"}]
@@ -119,22 +125,25 @@ class Usage:
 
     input_tokens: int = 0
     output_tokens: int = 0
-    reasoning_tokens: int = 0  # part of the output tokens
 
     def __add__(self, other: Usage) -> Usage:
         return Usage(*map(add, astuple(self), astuple(other)))
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Reply:
-    """A judge's reply to one request."""
+    """A judge's reply to one request; in its text, characters that no file can hold are replaced.
+
+    ``complete``: it was not cut off; ``value``: the score of a judge whose text is not parsed.
+    """
 
     text: str
     usage: Usage | None = None
-    complete: bool = True  # it was not cut off
-    limit: int | None = None  # most tokens that it could have, if known
-    note: str = ""  # what is odd about it, for the message if it cannot be parsed
-    value: float | None = None  # the score, of a judge whose text need not be parsed
+    complete: bool = True
+    value: float | None = None
+
+    def __post_init__(self) -> None:
+        self.text = storable(self.text)
 
 
 class Verdict(Model):

@@ -38,6 +38,8 @@ from lmms_rpts.scoring.steps import Judged, judge_steps
 
 STEPLESS_FROM = 0.05
 """Share of responses without a readable step from which on a warning is logged."""
+ONE_SCORE = 30
+"""Number of different steps with equal scores from which on a warning is logged."""
 
 
 async def score_response(
@@ -144,6 +146,7 @@ class RptsScorer(Scorer):
     options: Options = field(kw_only=True)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _undecided: Counter[str] = field(default_factory=Counter, init=False)
+    _scores: dict[str, float | None] = field(default_factory=dict, init=False)
 
     def question(self, doc: Mapping[str, Any]) -> Question:
         """The question of a document."""
@@ -161,6 +164,7 @@ class RptsScorer(Scorer):
         counts["cut"] += any(each.startswith(CUT) for each in record.transform.problems)
         counts["right"] += answer.correct is True
         counts["graded"] += answer.correct is not None
+        self._scores |= {each.conclusion: each.score for each in record.steps if each.verdicts}
         counts["unstated"] += answer.value == UNDETERMINED and answer.correct is False
         if record.undecided:
             self._undecided[str(answer.error)] += 1
@@ -187,6 +191,9 @@ class RptsScorer(Scorer):
                 self.judge,
                 backend.caveat and f"; {backend.caveat}",
             )
+        if len(self._scores) >= ONE_SCORE and len({*self._scores.values()} - {None}) == 1:
+            said = "The judge {} gave all {} different steps the same score: see lmms-rpts validate"
+            logger.warning(said, self.judge, len(self._scores))
         if counts["no_steps"] >= STEPLESS_FROM * total:
             logger.warning(
                 "{} of {} responses have no readable step (parse_rate), so that their RPTS is 0{}",

@@ -10,6 +10,7 @@ from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
 
@@ -91,7 +92,7 @@ def client_of(judge: Any, most: int = 1, budget: Budget | None = None, **setting
     """A client with a judge that costs something and has vision."""
     backend = Backend(usage="m", purpose="", check=lambda *_: None, open=lambda *_: judge)
     given = settings_of(concurrency=most, **settings)
-    return Client("m", judge, backend, given, budget or Budget(), sees=True)
+    return Client(ChosenJudge("m", backend, "", sees=True), judge, given, budget or Budget())
 
 
 class ScriptedJudge:

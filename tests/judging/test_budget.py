@@ -38,7 +38,7 @@ def test_tokens_and_cost_add_up() -> None:
     budget = Budget()
     for usage, price in [
         (Usage(500_000, 250_000), Price(1.0, 2.0)),  # 0.5 + 0.5
-        (Usage(100, 50, 30), Price(0.15, 0.60)),  # 0.000015 + 0.00003
+        (Usage(100, 50), Price(0.15, 0.60)),  # 0.000015 + 0.00003
         (Usage(1000, 1000), None),
     ]:
         spend(budget, usage, price)

@@ -14,7 +14,6 @@ import sys
 import tempfile
 import time
 from collections import Counter
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from lmms_rpts.judging.client import IN_VAIN, ONE_SCORE, open_client
+from lmms_rpts.judging.client import IN_VAIN, open_client
 from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -326,22 +325,6 @@ def test_an_error_cancels_the_rest() -> None:
 
     assert run(work()) == 5
     assert len(judge.asked) <= 4 * 4
-
-
-@table("said, warnings", ("Score: 0.5", 1), (None, 0))
-def test_one_score_for_all_steps_is_warned_of(
-    messages: list[str], said: str | None, warnings: int
-) -> None:
-    messages.clear()
-    judge = ScriptedJudge(lambda text, call: said or f"Score: 0.{text[-1]}")
-
-    async def work() -> None:
-        async with aclosing(client_of(judge, 8)) as client:
-            await asyncio.gather(*map(client.ask, questions(ONE_SCORE)))
-
-    run(work())
-    assert len(messages) == warnings
-    assert judge.closed == 1
 
 
 def test_a_running_loop_is_no_obstacle() -> None:

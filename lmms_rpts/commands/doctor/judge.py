@@ -128,16 +128,8 @@ def _ask(
     started = time.monotonic()
     once = settings.model_copy(update={"cache": None, "concurrency": 1})
     judge = chosen.backend.open(chosen.model, once)
-    verdicts, usage = run_async(
-        _verdicts(
-            Client(chosen.name, judge, chosen.backend, once, sees=chosen.sees), questions, limit
-        )
-    )
+    verdicts, usage = run_async(_verdicts(Client(chosen, judge, once), questions, limit))
     took = f"{time.monotonic() - started:.1f} s"
-    # llama.cpp accepts any name and serves its only model.
-    served = getattr(judge, "served_model", None)
-    if served and served != chosen.model:
-        took += f" (the server calls its model {served[:_SHOWN]!r})"
     check = _read(name, chosen, verdicts[:2], _used(usage), took)
     return [check, *([_read_seen(f"{name}: images", verdicts[2:])] if _shows(settings) else [])]
 

@@ -8,7 +8,6 @@ import json
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import replace
 from typing import Any
 
 from lmms_rpts.base.escaping import printable, shorten
@@ -20,6 +19,7 @@ from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
     Backend,
     FatalJudgeError,
+    JudgeError,
     RefusedError,
     Reply,
     Request,
@@ -42,8 +42,6 @@ class OpenAIJudge:
 
     A field that the server refuses is dropped or replaced, and the call repeated at once; what the
     server then accepts is kept for all requests to come.
-
-    ``served_model``: the name of the model in the server's replies.
     """
 
     def __init__(self, model: str, settings: Settings) -> None:
@@ -57,7 +55,6 @@ class OpenAIJudge:
             **({"extra_body": self._extra} if self._extra else {}),
         }
         self.time_limit = settings.timeout
-        self.served_model: str | None = None
         self._secrets = " ".join([settings.openai_key or "", *settings.openai_headers.values()])
         self._client: Any = None
         # Other values of fields, None for one to leave out
@@ -69,22 +66,20 @@ class OpenAIJudge:
         changes = dict(self._changes)
         for _ in range(MOST_CHANGES):
             body = self.body(request, changes)
-            limit = body.get("max_tokens") or body.get("max_completion_tokens")
             sent = await self.with_images(request, body) if request.images else body
             try:
                 content = await self._post(sent, self.time_limit * request.patience)
-                reply, thought_too_long, served = read_completion(content, self._secrets)
-            except Fault as fault:
-                if not (change := self._change(fault, body)):
-                    raise fault.error from None
+                reply, thought_too_long = read_completion(content, self._secrets)
+            except JudgeError as error:
+                if not (change := _change(error, body, self._took_form)):
+                    raise
                 changes |= change
                 continue
             # A number of tokens fits this request alone.
             self._changes |= {name: it for name, it in changes.items() if type(it) is not int}
             self._took_form = self._took_form or "response_format" in body
             self._thinks = self._thinks or thought_too_long  # asked again, it has more tokens
-            self.served_model = served or self.served_model
-            return replace(reply, limit=limit)
+            return reply
         raise RefusedError("the judge's server refused the request in every form")
 
     async def aclose(self) -> None:
@@ -127,7 +122,7 @@ class OpenAIJudge:
         return body
 
     async def _post(self, body: Mapping[str, Any], limit: float) -> bytes:
-        """The body of the response; a Fault if the server reports an error."""
+        """The body of the response; a JudgeError if the server reports an error."""
         import httpx
         from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
@@ -154,38 +149,39 @@ class OpenAIJudge:
             said = f"no connection to {self._url}, or it was lost: {shown(reason, self._secrets)}"
             raise TransientError(said) from None
 
-    def _change(self, fault: Fault, body: Mapping[str, Any]) -> dict[str, Any]:
-        """What the next call does otherwise; empty if the server refuses nothing that we sent."""
-        words = fault.words
-        fields = {name: _FIELDS.get(name, re.escape(name.lower())) for name in body}
-        del fields["model"], fields["messages"]
-        if body["messages"][0]["role"] == "system":
-            fields["system"] = _FIELDS["system"]
-        if fault.status >= 500:  # of a failure, only the form may be the cause
-            fields = {name: said for name, said in fields.items() if name == "response_format"}
-        elif fault.status not in (400, 422) or not isinstance(fault.error, RefusedError):
-            return {}
-        elif _LENGTH.search(words) and _EXCEEDS.search(words):
-            name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
-            sent = body.get(name, 0)
-            said = set(map(int, re.findall(r"\d{2,9}", words.replace(",", "")))) - {400, sent}
-            # "at most 4096 tokens, you asked for 4200 (3688 in messages, 512 in the completion)"
-            for numbers in ({a - b for a in said for b in said}, said):
-                if fits := [number for number in numbers if 16 <= number < sent]:
-                    return {name: max(fits)}  # fewer than 16 tokens hold no score
-            return {}
-        elif (needed := _MUST_BE.search(words)) and needed[1] not in (*_FIELDS, "stream"):
-            value = needed[2] == "true"
-            return {} if body.get(needed[1]) is value else {needed[1]: value}
-        places = {name: re.search(said, words) for name, said in fields.items()}
-        # The first name counts: "response_format is not supported: {'temperature': 0, ...}"
-        _, name = min(((at.start(), name) for name, at in places.items() if at), default=(0, ""))
-        if name == "response_format" and "maxLength" in str(body[name]):
-            name = "maxLength"
+
+def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict[str, Any]:
+    """What the next call does otherwise; empty if the server refuses nothing that we sent."""
+    words, sent = error.words, {*body, body["messages"][0]["role"]}
+    if not words:
+        return {}
+    if isinstance(error, TransientError):  # of a failure, only the form may be the cause
+        sent &= {"response_format"}
+    elif _LENGTH.search(words) and _EXCEEDS.search(words):
+        name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
+        most = body.get(name, 0)
+        said = set(map(int, re.findall(r"\d{2,9}", words.replace(",", "")))) - {400, most}
+        # "at most 4096 tokens, you asked for 4200 (3688 in messages, 512 in the completion)"
+        for numbers in ({a - b for a in said for b in said}, said):
+            if fits := [number for number in numbers if 16 <= number < most]:
+                return {name: max(fits)}  # fewer than 16 tokens hold no score
+        return {}
+    elif (needed := _MUST_BE.search(words)) and needed[1] not in (*_FIELDS, "stream"):
+        value = needed[2] == "true"
+        return {} if body.get(needed[1]) is value else {needed[1]: value}
+    found = {
+        at.start(): name
+        for name in sent - {"model", "messages", "user"}
+        if (at := re.search(_FIELDS.get(name, re.escape(name.lower())), words))
+    }
+    if not found and "response_format" in body and isinstance(error, RefusedError):
         # Some servers do not name the field; the prompt asks for a score anyway.
-        if not name and fault.status < 500 and "response_format" in body and not self._took_form:
-            name = "response_format"
-        return {name: None} if name else {}
+        found = {} if took_form else {0: "response_format"}
+    # The first name counts: "response_format is not supported: {'temperature': 0, ...}"
+    name = found[min(found)] if found else ""
+    if name == "response_format" and "maxLength" in str(body[name]):
+        name = "maxLength"
+    return {name: None} if name else {}
 
 
 def _schema(request: Request, bounded: bool) -> dict[str, Any]:
@@ -242,15 +238,9 @@ _BUSY = re.compile(r"rate[ _-]?limit|too many requests|throttl|loading|限流")
 _LATER = re.compile(r"(?:try again|retry) ?(?:in|after|delay)", re.I)
 
 
-class Fault(Exception):  # noqa: N818
-    """An error that a server reports: what it means, and its words in lower case."""
-
-    def __init__(self, status: int, error: Exception, words: str) -> None:
-        super().__init__(str(error))
-        self.status, self.error, self.words = status, error, words
-
-
-def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets: str = "") -> Fault:
+def read_fault(
+    status: int, headers: Mapping[str, str], content: bytes, secrets: str = ""
+) -> JudgeError:
     """The error in a response; its words are the message, codes and types: no quoted request."""
     try:
         body = json.loads(content)
@@ -268,19 +258,19 @@ def read_fault(status: int, headers: Mapping[str, str], content: bytes, secrets:
     if place := headers.get("location", "").partition("?")[0]:
         said = f"it redirects to {place}: set OPENAI_BASE_URL to that address"
     said = shown(f"({status}): {said}", secrets)
-    final = wait is None and _FINAL.search(words) and not _LATER.search(text[:LONGEST])
-    error: Exception
     if status in (400, 403, 422, 451) and _FILTERED.search(words):
-        error, status = RefusedError(f"the judge's server refused the contents {said}"), 451
-    elif status in (301, 302, 307, 308, 401, 402, 403, 404) or final:
-        error = FatalJudgeError(f"the judge's server reports {said}")
-    elif status in (200, 408, 409, 425, 429) or status >= 500:
+        return RefusedError(f"the judge's server refused the contents {said}")
+    final = wait is None and _FINAL.search(words) and not _LATER.search(text[:LONGEST])
+    if status in (301, 302, 307, 308, 401, 402, 403, 404) or final:
+        return FatalJudgeError(f"the judge's server reports {said}")
+    error: JudgeError = RefusedError(f"the judge's server refused {said}")
+    if status in (200, 408, 409, 425, 429) or status >= 500:
         reason = f"the judge's server {'sent no chat completion' if status == 200 else 'failed'}"
-        busy = status in (429, 529) or _BUSY.search(words)
+        busy = wait is not None or status in (429, 529) or _BUSY.search(words)
         error = TransientError(f"{reason} {said}", wait, "throttled" if busy else "")
-    else:
-        error = RefusedError(f"the judge's server refused {said}")
-    return Fault(status, error, words)
+    if status in (400, 422) or status >= 500:
+        error.words = words
+    return error
 
 
 def message_of(body: object) -> str:
@@ -309,10 +299,10 @@ _CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
 _BROKEN_OFF = re.compile(r"abort|cancel|error|timeout|insufficient|malformed|fail")
 
 
-def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool, str | None]:
-    """The reply in the body of a response; raises the error that it holds.
+def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool]:
+    """The reply in the body of a response, and whether its thinking was too long.
 
-    Also whether it was cut off before its visible part began, and the server's name of the model.
+    Raises the error that it holds.
     """
     if len(content) > LONGEST_BODY:
         # Not retried: the next reply is likely to be as long and to cost as much.
@@ -334,32 +324,26 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool, str
         raise RefusedError(f"the judge refused: {said}")
     if _BROKEN_OFF.search(finish):
         raise TransientError(f"the judge stopped early: {finish}")
-    text, note, cut = message.get("content"), "", finish in _CUT
+    text, cut = message.get("content"), finish in _CUT
     if isinstance(text, list):  # parts: of thinking, and of text
         parts = (part.get("text") if isinstance(part, dict) else part for part in text)
         text = "".join(part for part in parts if isinstance(part, str))
     elif not isinstance(text, str):
         text = "" if text is None else json.dumps(text)
-    name = "reasoning_content" if message.get("reasoning_content") else "reasoning"
-    thinking = message.get(name)
+    thinking = message.get("reasoning_content") or message.get("reasoning")
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
-    if silent and isinstance(thinking, str) and not cut:
-        note = f"the server put the whole reply into {name}"
-        text = thinking if json_object(thinking) else text
+    if silent and isinstance(thinking, str) and json_object(thinking):
+        text = thinking
     silent = silent or not strip_thinking(text).strip()
-    reply = Reply(text, _usage(known.get("usage")), complete=not cut, note=note)
-    model = known.get("model")
-    return reply, cut and bool(silent or thinking), model if isinstance(model, str) else None
+    reply = Reply(text, _usage(known.get("usage")), complete=not cut)
+    return reply, cut and bool(silent or thinking)
 
 
 def _usage(counted: object) -> Usage | None:
     """The tokens in a completion's ``usage``; None if they are missing or implausible."""
     counted = counted if isinstance(counted, Mapping) else {}
-    details = counted.get("completion_tokens_details")
-    thought = details.get("reasoning_tokens") if isinstance(details, Mapping) else 0
-    made = counted.get("completion_tokens")
-    tokens: list[Any] = [counted.get("prompt_tokens") or 0, made, thought or 0]
+    tokens: list[Any] = [counted.get("prompt_tokens") or 0, counted.get("completion_tokens")]
     # Accepting 2**70 would exhaust any budget.
     plausible = all(type(number) is int and 0 <= number <= 10**8 for number in tokens)
     return Usage(*tokens) if plausible and any(tokens) else None
