@@ -123,7 +123,7 @@ def _show(found: Found, settings: Settings) -> None:
     # No request is sent, so no API key is needed.
     mode = settings.transform or "auto"
     cost_of = cost_function()
-    if settings.judge and not backend_of(settings.judge).kept:
+    if settings.judge and backend_of(settings.judge).free:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
     for task, (docs, responses) in found.items():

@@ -228,7 +228,7 @@ def _what_is_kept(settings: Settings) -> str:
     from lmms_rpts.judging.types import NO_JUDGE
 
     again = f"run the same command again:\n  {same_command()}"
-    paid = backend_of(settings.judge or NO_JUDGE).kept
+    paid = not backend_of(settings.judge or NO_JUDGE).free
     if paid and settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
     if paid and settings.cache and (settings.cache / FILE).is_file():

@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 from math import ceil
 from typing import Any
 
@@ -30,7 +30,7 @@ class Budget:
     """Calls, tokens and cost of one run, in one thread.
 
     A call is made only if past usage and that expected of it and of the calls in progress are
-    within the budget. Expected is the mean of earlier calls of this kind to this judge.
+    within the budget. Expected is the mean of earlier calls.
     """
 
     max_tokens: int | None = None
@@ -43,20 +43,19 @@ class Budget:
     guessed: bool = False  # some tokens were estimated, because a server does not report them
     stopped: str | None = None  # why judging ended before its end
     _under_way: Counter[str] = field(default_factory=Counter)  # expected tokens and cost
-    # Number and usage of the calls of each kind to each judge
-    _learnt: dict[tuple[str, str], tuple[int, Usage]] = field(default_factory=dict)
+    _answered: int = 0
 
     @contextmanager
-    def call(self, judge: str, price: Price | None, request: Request) -> Iterator[list[Reply]]:
+    def call(self, price: Price | None, request: Request) -> Iterator[list[Reply]]:
         """Book one call; its reply is added to the list. A BudgetError if it may exceed the budget.
 
         A request that was only written into a file stays expected.
         """
-        read, kind = guess_input_tokens(request), (judge, request.kind)
-        calls, spent = self._learnt.get(kind, (1, Usage(read, EXPECTED_OUTPUT)))
-        tokens = (spent.input_tokens + spent.output_tokens) / calls
-        expected = {"tokens": tokens, "cost": cost_of(spent, price) / calls}
-        sent = self.used.input_tokens + self.used.output_tokens
+        read, sent = guess_input_tokens(request), sum(astuple(self.used))
+        guess = Usage(read, EXPECTED_OUTPUT)
+        expected = {"tokens": sum(astuple(guess)), "cost": cost_of(guess, price)}
+        if self._answered:
+            expected = {"tokens": sent / self._answered, "cost": self.cost / self._answered}
         limits = ("tokens", self.max_tokens, sent), ("cost", self.max_cost, self.cost)
         for unit, most, spent_so_far in limits:
             under_way = self._under_way[unit]
@@ -76,8 +75,7 @@ class Budget:
             self.calls += bool(expected)
             self._under_way.subtract(expected)
         usage = replies[0].usage or Usage(read, guess_tokens(replies[0].text))
-        calls, spent = self._learnt.get(kind, (0, Usage()))
-        self._learnt[kind] = calls + 1, spent + usage
+        self._answered += 1
         self.used += usage
         self.cost += cost_of(usage, price)
         self.guessed |= replies[0].usage is None

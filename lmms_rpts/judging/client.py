@@ -77,13 +77,13 @@ class Client:
         self, chosen: ChosenJudge, judge: Judge, settings: Settings, budget: Budget | None = None
     ) -> None:
         self.name, self.sees, self.judge = chosen.name, chosen.sees, judge
-        self.writes, self.comparable = chosen.backend.writes, chosen.backend.comparable
         self.budget = budget or open_budget(settings)
         self.concurrency = settings.concurrency
         self.stopped: str | None = None
         self.outcomes: Counter[str] = Counter()
-        self._settings, self._kept = settings, chosen.backend.kept
-        if not self._kept:
+        self._settings, self._free = settings, chosen.backend.free
+        self.writes = self.comparable = not self._free
+        if self._free:
             return
         from lmms_rpts.judging.cache import open_cache
 
@@ -102,7 +102,7 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the judge and the cache."""
-        if self._kept:
+        if not self._free:
             self._cache.close()
         if aclose := getattr(self.judge, "aclose", None):
             # A connection that does not close must not cost any replies.
@@ -111,7 +111,7 @@ class Client:
 
     async def ask(self, request: Request) -> Verdict:
         """The verdict on a request; equal requests share one call."""
-        if not self._kept:
+        if self._free:
             try:
                 reply = await self.judge.ask(request)
             except RefusedError as error:
@@ -181,7 +181,7 @@ class Client:
                     raise RefusedError(self.stopped)
                 patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries[False]))
                 try:
-                    with self.budget.call(self.name, self._settings.unit_price, request) as replies:
+                    with self.budget.call(self._settings.unit_price, request) as replies:
                         reply = await self.judge.ask(replace(request, patience=patience))
                         replies.append(reply)
                 except RefusedError:

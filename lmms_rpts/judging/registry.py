@@ -16,10 +16,7 @@ from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Backend, JudgeConfigur
 _free = partial(
     Backend,
     check=lambda model, settings: f"it takes no model: remove {model!r}" if model else None,
-    writes=False,
-    comparable=False,
-    samples=False,
-    kept=False,
+    free=True,
 )
 # The kinds of judges by name, as in LMMS_RPTS_JUDGE.
 BACKENDS: dict[str, Backend] = {
@@ -70,7 +67,8 @@ def find_judge(judge: str, settings: Settings, asks: bool = True) -> ChosenJudge
     name, backend = judge.strip(), backend_of(judge)
     model = name.partition(":")[2]
     fault = backend.check(model, settings) if asks or not model else None
-    if not fault and settings.temperature > 0 and not backend.samples and name != NO_JUDGE:
+    greedy = backend.local or (backend.free and name != NO_JUDGE)
+    if not fault and settings.temperature > 0 and greedy:
         fault = "it always gives the same reply: unset the setting temperature"
     if fault:
         raise JudgeConfigurationError(f"The judge {name!r} cannot be used: {fault}")

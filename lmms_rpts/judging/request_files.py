@@ -32,7 +32,8 @@ class RequestWriter:
 
     async def ask(self, request: Request) -> Reply:
         key = request.key({"judge": self._name, **self.identity})
-        body = self._judge.body(request)
+        # An earlier reply may have been cut off in its thinking.
+        body = self._judge.body(request, {}, thinks=request.attempt > 0)
         if request.images:
             body = await self._judge.with_images(request, body)
         line = _LINE % (key.encode(), json.dumps(body).encode())

@@ -184,10 +184,8 @@ class Backend:
     purpose: str
     check: Callable[[str, Settings], str | None]  # what is missing
     open: Callable[[str, Settings], Judge]
-    writes: bool = True  # it can convert free text into steps and extract an answer
-    comparable: bool = True  # its scores are comparable with those of language models
-    samples: bool = True  # repeated requests may get different replies
-    kept: bool = True  # its replies cost something: they are cached and counted
+    # It asks no language model: it writes no text, and its scores compare with no other judge's
+    free: bool = False
     # Whether it has vision, as far as known before a call
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     local: bool = False  # its model is loaded in this process

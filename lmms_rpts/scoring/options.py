@@ -106,7 +106,7 @@ def choose_judge(settings: Settings, default: str | None, options: Options) -> C
     if judge is None:
         raise JudgeConfigurationError(f"No judge is configured to score the reasoning. {choices()}")
     chosen = find_judge(judge, settings)
-    if settings.transform == "llm" and not chosen.backend.writes:
+    if settings.transform == "llm" and chosen.backend.free:
         raise JudgeConfigurationError(
             f"transform = llm needs a judge that writes text; {judge!r} does not: "
             "choose another judge, or use rule or auto"

@@ -185,7 +185,7 @@ class RptsScorer(Scorer):
         if self.judge == NO_JUDGE or not total:
             return
         backend = backend_of(self.judge)
-        if not backend.comparable:
+        if backend.free:
             logger.warning(
                 "Judge {!r}: its scores cannot be compared with those of others{}",
                 self.judge,
@@ -200,7 +200,7 @@ class RptsScorer(Scorer):
                 counts["no_steps"],
                 total,
                 f": {self.judge!r} cannot divide free text into steps; a judge that writes text "
-                "(openai:, hf:) can" * (not backend.writes),
+                "(openai:, hf:) can" * backend.free,
             )
         if counts["cut"]:
             logger.warning(

@@ -299,7 +299,7 @@ def needed_judge(
     if judge is None:
         raise JudgeConfigurationError(f"{need} needs a judge, and none is set. {choices()}")
     find_judge(judge, settings)
-    if judge != NO_JUDGE and not backend_of(judge).writes:
+    if judge != NO_JUDGE and backend_of(judge).free:
         off = ", ".join([f"{grader}rule", *(f"{flag}false" for flag in flags)])
         raise JudgeConfigurationError(
             f"{need} needs a judge that writes text; {judge!r} does not: choose another judge with "

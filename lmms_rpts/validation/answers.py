@@ -62,7 +62,7 @@ def plan_answers(
         JudgeConfigurationError: the judge cannot be used, or cannot grade answers.
     """
     judge = "" if judge is None or judge.strip() == NO_JUDGE else judge
-    if judge and not find_judge(judge, settings).backend.writes:
+    if judge and find_judge(judge, settings).backend.free:
         raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
     grader = _grader()
     prompts, chains = Prompts(settings.prompts), tuple(draw(loaded.chains, limit, seed))

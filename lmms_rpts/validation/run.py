@@ -118,7 +118,7 @@ class Plan:
             for each in self.sets
             for request in (question.request for question in each.questions)
         }
-        calls = len(asked) * backend_of(self.judge).kept
+        calls = 0 if backend_of(self.judge).free else len(asked)
         tokens_in = sum(map(guess_input_tokens, asked.values())) if calls else 0
         return calls, Usage(tokens_in, EXPECTED_OUTPUT * calls)
 
@@ -148,7 +148,7 @@ def plan_validation(
         usable: whether to check that the judge can be used; False for an estimate only.
     """
     prompts = Prompts(settings.prompts)
-    sees = find_judge(judge, settings).sees if usable else backend_of(judge).writes
+    sees = find_judge(judge, settings).sees if usable else not backend_of(judge).free
     if judge.strip() == NO_JUDGE:
         raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
     planned = []

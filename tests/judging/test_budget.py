@@ -28,7 +28,7 @@ EXPECTED = guess_input_tokens(ASKED) + 80
 def spend(
     budget: Budget, usage: Usage | None, price: Price | None = None, request: Request = ASKED
 ) -> None:
-    with budget.call("j", price, request) as replies:
+    with budget.call(price, request) as replies:
         if usage is None:
             raise RefusedError("no")
         replies.append(Reply("x", usage))
@@ -66,7 +66,7 @@ def test_tokens_and_cost_add_up() -> None:
 def test_a_guess_for_servers_that_do_not_count(text: str, tokens: int) -> None:
     assert guess_tokens(text) == tokens
     budget = Budget()
-    with budget.call("j", None, ASKED) as replies:
+    with budget.call(None, ASKED) as replies:
         replies.append(Reply(text))
     assert budget.guessed
     assert budget.used == Usage(guess_input_tokens(ASKED), tokens)
@@ -74,7 +74,7 @@ def test_a_guess_for_servers_that_do_not_count(text: str, tokens: int) -> None:
 
 def test_calls_under_way_count_as_expected() -> None:
     budget = Budget(max_tokens=3 * EXPECTED)
-    calls = [budget.call("j", None, ASKED) for _ in range(4)]
+    calls = [budget.call(None, ASKED) for _ in range(4)]
     for call in calls[:3]:
         call.__enter__()
     with pytest.raises(BudgetError, match=rf"{3 * EXPECTED:,} .judge tokens. .*0 used"):

@@ -197,10 +197,7 @@ def _read(
             "it misunderstands the question, or is too weak: choose another judge, or "
             f"measure it: lmms-rpts validate --judge {chosen.name} (docs/validation.md)",
         )
-    alone = (
-        "" if chosen.backend.comparable else "; its scores are not comparable with other judges'"
-    )
-    return Check(name, "ok", said + alone)
+    return Check(name, "ok", said)
 
 
 def _used(usage: dict[str, Any]) -> str:

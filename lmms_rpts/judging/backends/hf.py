@@ -184,6 +184,5 @@ BACKEND = Backend(
         gpu=settings.local_rank if settings.processes > 1 else None,
     ),
     sees=lambda model, settings: _checkpoint(model).sees,
-    samples=False,
     local=True,
 )

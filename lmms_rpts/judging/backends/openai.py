@@ -1,4 +1,4 @@
-"""Judge backend: any server that uses the OpenAI chat protocol, through openai's client."""
+"""Judge backend: any server that uses the OpenAI chat protocol."""
 
 from __future__ import annotations
 
@@ -85,19 +85,19 @@ class OpenAIJudge:
     async def aclose(self) -> None:
         """Close the connections."""
         if self._client is not None:
-            await self._client.close()
+            await self._client.aclose()
 
-    def body(self, request: Request, changes: Mapping[str, Any] | None = None) -> dict[str, Any]:
-        """The body of a call, without images; ``changes``: None if nothing can be learned."""
+    def body(
+        self, request: Request, changes: Mapping[str, Any], *, thinks: bool = False
+    ) -> dict[str, Any]:
+        """The body of a call, without images."""
         kind, messages = KINDS[request.kind], [dict(each) for each in request.messages]
-        thinks = self._thinks or (changes is None and (request.attempt or not kind.has_verdict))
-        changes = changes or {}
         if "system" in changes:
             system = messages.pop(0)["content"]
             messages[0]["content"] = f"{system}\n\n{messages[0]['content']}"
         body: dict[str, Any] = {"model": self._model, "messages": messages}
         if changes.get("max_tokens", True):
-            body["max_tokens"] = request.most_tokens + bool(thinks) * HIDDEN_THINKING
+            body["max_tokens"] = request.most_tokens + (thinks or self._thinks) * HIDDEN_THINKING
         else:  # which also limits the hidden thinking of a reasoning model
             body["max_completion_tokens"] = request.most_tokens + HIDDEN_THINKING
         body["temperature"] = self._settings.temperature
@@ -122,32 +122,29 @@ class OpenAIJudge:
         return body
 
     async def _post(self, body: Mapping[str, Any], limit: float) -> bytes:
-        """The body of the response; a JudgeError if the server reports an error."""
+        """The body of the response; raises the error that the server reports."""
         import httpx
-        from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
-        self._client = self._client or AsyncOpenAI(
-            base_url=self._url,
-            api_key=self._settings.openai_key or "none",  # your own server need not have one
-            default_headers=dict(self._settings.openai_headers),
-            max_retries=0,
-            http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
-        )
+        key = self._settings.openai_key or "none"  # your own server need not have one
         try:
-            # The client limits each part of a call only; a slow server could take forever.
-            call = self._client.post("/chat/completions", cast_to=httpx.Response, body=body)
-            return bytes((await asyncio.wait_for(call, limit)).content)
-        except APIStatusError as error:
-            answer = error.response
-            raise read_fault(
-                answer.status_code, answer.headers, answer.content, self._secrets
-            ) from None
+            self._client = self._client or httpx.AsyncClient(
+                base_url=self._url,
+                headers={"Authorization": f"Bearer {key}", **self._settings.openai_headers},
+                limits=httpx.Limits(max_connections=None),
+                timeout=None,  # noqa: S113  # of each part of a call: a slow server could go on
+            )
+            call = self._client.post("/chat/completions", json=body)
+            response = await asyncio.wait_for(call, limit)
         except asyncio.TimeoutError:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
-        except APIConnectionError as error:
-            reason = f"{error.__cause__ or error}" or type(error.__cause__).__name__
-            said = f"no connection to {self._url}, or it was lost: {shown(reason, self._secrets)}"
+        except (httpx.HTTPError, httpx.InvalidURL) as error:
+            reason = shown(str(error) or type(error).__name__, self._secrets)
+            said = f"no connection to {self._url}, or it was lost: {reason}"
             raise TransientError(said) from None
+        content: bytes = response.content
+        if not response.is_success:
+            raise read_fault(response.status_code, response.headers, content, self._secrets)
+        return content
 
 
 def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict[str, Any]:

@@ -133,8 +133,8 @@ class Prompts:
         """Render a template with fields like ⟦1⟧, of which fences leave a ⟧ alone."""
         from jinja2 import meta
 
-        names = [f"{kind}{end}" for kind in KINDS for end in ("", "_again")]
-        known = [f"{language}/{each}.jinja" for language in ("en", "zh") for each in names]
+        names = [f"{kind}{end}.jinja" for kind in KINDS for end in ("", "_again")]
+        known = [f"{language}/{each}" for language in ("en", "zh") for each in names]
         fields = KINDS[path.stem].fields if path.stem in KINDS else {}
         trial = self._environment.overlay()
         trial.filters = {**trial.filters, "fence": lambda text: fence(text) and "⟧"}
