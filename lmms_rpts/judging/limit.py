@@ -31,7 +31,6 @@ class Limit:
         self._most, self._time_limit = most, time_limit
         # A server with few slots must not begin with a long queue.
         self._bound, self._growing, self._cut_at = min(most, 8.0), True, -1.0
-        self._slow = 0  # number of answers during which the bound does not grow
         self._arrivals = 0
         self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused
@@ -55,10 +54,7 @@ class Limit:
     def answered(self, begun: float) -> None:
         """Record that the call that began then was answered."""
         self._ended.append((self._bound, False))
-        self._slow -= 1
-        if now() - begun > self.patience * self._time_limit / 2:
-            self._slow = int(self._bound)
-        elif self._slow <= 0:
+        if now() - begun <= self.patience * self._time_limit / 2:
             more = 1 if self._growing else 1 / self._bound
             self._bound = min(self._most, self._bound + more)
 

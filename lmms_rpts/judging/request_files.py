@@ -33,9 +33,7 @@ class RequestWriter:
     async def ask(self, request: Request) -> Reply:
         key = request.key({"judge": self._name, **self.identity})
         # An earlier reply may have been cut off in its thinking.
-        body = self._judge.body(request, {}, thinks=request.attempt > 0)
-        if request.images:
-            body = await self._judge.with_images(request, body)
+        body = await self._judge.body(request, {}, thinks=request.attempt > 0)
         line = _LINE % (key.encode(), json.dumps(body).encode())
         if line[:_ID] not in self._written:
             self._written.add(line[:_ID])

@@ -3,7 +3,7 @@
 ``comes`` is the outcome of a question whose first call is answered so: a ``value``; ``unreadable``
 (asked in three forms); ``refused`` (this question alone); ``ends`` (judging ends with the server's
 words, ``said``); ``retried`` (the second call is answered); ``dropped``, ``needs``, ``lowered``:
-the call is repeated without ``field``, with its ``value``, or with the tokens that ``fits`` allows.
+the call is repeated without ``field``, with its ``value``, or with tokens that ``fits`` allows.
 """
 
 from __future__ import annotations
@@ -88,7 +88,7 @@ def test_what_comes_of_a_reply(serve: Serve, short_pauses: None, row: dict[str, 
         assert not has(last, row["field"])
         assert last["messages"][0]["content"].startswith("You check"), "nothing is lost"
     if comes == "lowered":
-        assert last["max_tokens"] == row["fits"]
+        assert 16 <= last["max_tokens"] <= row["fits"]
 
 
 @table("row", *(row for row in ROWS if row["comes"] in ("dropped", "needs")))

@@ -65,10 +65,9 @@ class OpenAIJudge:
         """The server's reply, without the fields that it refuses."""
         changes = dict(self._changes)
         for _ in range(MOST_CHANGES):
-            body = self.body(request, changes)
-            sent = await self.with_images(request, body) if request.images else body
+            body = await self.body(request, changes)
             try:
-                content = await self._post(sent, self.time_limit * request.patience)
+                content = await self._post(body, self.time_limit * request.patience)
                 reply, thought_too_long = read_completion(content, self._secrets)
             except JudgeError as error:
                 if not (change := _change(error, body, self._took_form)):
@@ -87,14 +86,24 @@ class OpenAIJudge:
         if self._client is not None:
             await self._client.aclose()
 
-    def body(
+    async def body(
         self, request: Request, changes: Mapping[str, Any], *, thinks: bool = False
     ) -> dict[str, Any]:
-        """The body of a call, without images."""
+        """The body of a call; images, each after its name, begin the first user message."""
         kind, messages = KINDS[request.kind], [dict(each) for each in request.messages]
         if "system" in changes:
             system = messages.pop(0)["content"]
             messages[0]["content"] = f"{system}\n\n{messages[0]['content']}"
+        parts: list[dict[str, Any]] = []
+        for image in request.images:
+            # In another thread, so that other calls are not delayed
+            content = await asyncio.to_thread(image.encoded)
+            url = f"data:{MEDIA_TYPE};base64,{base64.b64encode(content).decode('ascii')}"
+            parts.append({"type": "text", "text": f"{image.name}:"})
+            parts.append({"type": "image_url", "image_url": {"url": url}})
+        asked: dict[str, Any] = next(each for each in messages if each["role"] == "user")
+        if parts:
+            asked["content"] = [*parts, {"type": "text", "text": asked["content"]}]
         body: dict[str, Any] = {"model": self._model, "messages": messages}
         if changes.get("max_tokens", True):
             body["max_tokens"] = request.most_tokens + (thinks or self._thinks) * HIDDEN_THINKING
@@ -107,19 +116,6 @@ class OpenAIJudge:
             body["response_format"] = _schema(request, "maxLength" not in changes)
         body |= {**self._extra, **changes}
         return {name: value for name, value in body.items() if value is not None}
-
-    async def with_images(self, request: Request, body: dict[str, Any]) -> dict[str, Any]:
-        """The body with the images, each after its name, at the begin of the first user message."""
-        parts: list[dict[str, Any]] = []
-        for image in request.images:
-            # In another thread, so that other calls are not delayed
-            content = await asyncio.to_thread(image.encoded)
-            url = f"data:{MEDIA_TYPE};base64,{base64.b64encode(content).decode('ascii')}"
-            parts.append({"type": "text", "text": f"{image.name}:"})
-            parts.append({"type": "image_url", "image_url": {"url": url}})
-        first = next(each for each in body["messages"] if each["role"] == "user")
-        first["content"] = [*parts, {"type": "text", "text": first["content"]}]
-        return body
 
     async def _post(self, body: Mapping[str, Any], limit: float) -> bytes:
         """The body of the response; raises the error that the server reports."""
@@ -157,12 +153,9 @@ def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict
     elif _LENGTH.search(words) and _EXCEEDS.search(words):
         name = "max_tokens" if "max_tokens" in body else "max_completion_tokens"
         most = body.get(name, 0)
-        said = set(map(int, re.findall(r"\d{2,9}", words.replace(",", "")))) - {400, most}
-        # "at most 4096 tokens, you asked for 4200 (3688 in messages, 512 in the completion)"
-        for numbers in ({a - b for a in said for b in said}, said):
-            if fits := [number for number in numbers if 16 <= number < most]:
-                return {name: max(fits)}  # fewer than 16 tokens hold no score
-        return {}
+        # Else the request itself is too long; fewer than 16 tokens hold no score.
+        ours = re.search(rf"{_FIELDS['max_tokens']}|\b{most}\b", words)
+        return {name: most // 2} if ours and most >= 32 else {}
     elif (needed := _MUST_BE.search(words)) and needed[1] not in (*_FIELDS, "stream"):
         value = needed[2] == "true"
         return {} if body.get(needed[1]) is value else {needed[1]: value}
