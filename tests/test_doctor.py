@@ -157,7 +157,6 @@ def no_telling(valid: float, invalid: float) -> tuple[str, ...]:
         (judging(*scores), {}, 2, "problem", no_telling(*scores))
         for scores in ((0.4, 0.0), (1, 0.5), (1, 1), (0.5, 0.5), (0, 1))
     ),
-    (called("smollm2"), {}, 2, "ok", ("the server calls its model 'smollm2'",)),
     *((called(name), {}, 2, "ok", ()) for name in ("m", None, 7)),
     (
         *(RIGHT, {"LMMS_RPTS_MAX_JUDGE_TOKENS": "5"}, 0, "problem"),

@@ -33,9 +33,9 @@ from lmms_rpts.commands.common import (
     fail_to_write,
     same_command,
 )
-from lmms_rpts.judging.budget import usage_text
 from lmms_rpts.runs.responses import RunKey, SavedResponses
 from lmms_rpts.runs.work import run_async
+from lmms_rpts.stats.figures import usage_text
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)

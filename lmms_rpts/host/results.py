@@ -10,7 +10,7 @@ from loguru import logger
 from lmms_rpts import __version__
 from lmms_rpts.filters.session import has_session, session
 from lmms_rpts.host.task_files import filters_of
-from lmms_rpts.judging.budget import usage_text
+from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import configuration, filter_names
 
 

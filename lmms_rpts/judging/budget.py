@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import astuple, dataclass, field
 from math import ceil
@@ -12,17 +12,12 @@ from typing import Any
 
 from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.types import FatalJudgeError, NotAskedError, Reply, Request, Usage
-from lmms_rpts.stats.figures import cost as shown_cost
 
 EXPECTED_OUTPUT = 80  # tokens of a judge before its first reply
 # Chinese, Japanese and Korean characters and full-width forms: about one token each
 _WIDE = re.compile(r"[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef]")
 # Tokens that a chat template adds per message, and pixels of the side of one token's image patch
 _MESSAGE, _PATCH = 4, 28
-
-
-class BudgetError(FatalJudgeError):
-    """The next call might exceed the budget of the run."""
 
 
 @dataclass(slots=True)
@@ -35,7 +30,6 @@ class Budget:
 
     max_tokens: int | None = None
     max_cost: float | None = None
-    share: str = ""  # whose budget it is, for messages
     used: Usage = field(default_factory=Usage)
     cost: float = 0.0
     calls: int = 0  # failed ones included, which count 0 tokens
@@ -47,9 +41,10 @@ class Budget:
 
     @contextmanager
     def call(self, price: Price | None, request: Request) -> Iterator[list[Reply]]:
-        """Book one call; its reply is added to the list. A BudgetError if it may exceed the budget.
+        """Book one call; its reply is added to the list.
 
-        A request that was only written into a file stays expected.
+        A FatalJudgeError if it may exceed the budget. A request that was only written into a file
+        stays expected.
         """
         read, sent = guess_input_tokens(request), sum(astuple(self.used))
         guess = Usage(read, EXPECTED_OUTPUT)
@@ -60,8 +55,8 @@ class Budget:
         for unit, most, spent_so_far in limits:
             under_way = self._under_way[unit]
             if most is not None and spent_so_far + under_way + expected[unit] > most:
-                raise BudgetError(
-                    f"the budget of {most:,} (judge {unit}){self.share} leaves no room for another "
+                raise FatalJudgeError(
+                    f"the budget of {most:,} (judge {unit}) leaves no room for another "
                     f"call ({spent_so_far:,.9g} used, {under_way:,.9g} expected of calls under way)"
                 )
         self._under_way.update(expected)
@@ -85,17 +80,6 @@ class Budget:
         names = ("calls", "cost", "found", "guessed", "stopped")
         tokens = {"input_tokens": self.used.input_tokens, "output_tokens": self.used.output_tokens}
         return tokens | {name: getattr(self, name) for name in names}
-
-
-def usage_text(usage: Mapping[str, Any]) -> str:
-    """The usage of judges for people: calls, tokens, cost and cached replies."""
-    calls, found = usage["calls"], usage.get("found")
-    about = "about " * bool(usage.get("guessed"))
-    text = f"{calls:,} call{'s' * (calls != 1)}, {about}{usage['input_tokens']:,} tokens in, "
-    text += f"{about}{usage['output_tokens']:,} out"
-    if cost := usage.get("cost"):
-        text += f"; cost {about}{shown_cost(cost)} in the currency of LMMS_RPTS_PRICE"
-    return text + (f"; {found:,} cached repl{'y' if found == 1 else 'ies'}" if found else "")
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:

@@ -36,12 +36,8 @@ _UNWRITTEN = (
 _REMEDY = "move that file, or set LMMS_RPTS_CACHE to another folder"
 
 
-class CacheError(UserError):
-    """The cache file cannot be used; the message gives the file and the reason."""
-
-
 class AnswerCache:
-    """The cached replies in one folder; raises CacheError if its file cannot be opened.
+    """The cached replies in one folder; raises UserError if its file cannot be opened.
 
     Reading and writing block for less time than handing them to another thread would take.
     ``folder``: None: a temporary file, which equal requests of this process share.
@@ -66,7 +62,7 @@ class AnswerCache:
             self._file.execute(_CREATE)
             self._file.execute(_FIND, ("",))
         except (sqlite3.Error, OSError) as error:
-            raise CacheError(f"{self.path} cannot be used ({error}): {_REMEDY}") from None
+            raise UserError(f"{self.path} cannot be used ({error}): {_REMEDY}") from None
 
     def find(self, key: str) -> Reply | None:
         """The reply stored under ``key``; None if there is none."""
@@ -110,6 +106,6 @@ def open_cache(folder: Path | None) -> AnswerCache:
     """The cache in ``folder``; a temporary one, with a warning, if its file cannot be used."""
     try:
         return AnswerCache(folder)
-    except CacheError as error:
+    except UserError as error:
         logger.warning("{}. The run continues without a cache of judge replies.", error)
         return AnswerCache(None)

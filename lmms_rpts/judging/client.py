@@ -53,9 +53,9 @@ PATIENCE = 300.0
 # in a row after which the server is considered to be out of order.
 IN_VAIN = 20
 SLOW = (
-    "The judge {} is slow: a call exceeded the time limit. More time is given, and fewer calls are "
-    "made at a time. If this goes on, set LMMS_RPTS_CONCURRENCY (now {}) to what the server "
-    "processes at a time, or raise LMMS_RPTS_TIMEOUT (now {:g} s)"
+    "The judge {} is slow: a call exceeded the time limit. If this goes on, set "
+    "LMMS_RPTS_CONCURRENCY (now {}) to what the server processes at a time, or raise "
+    "LMMS_RPTS_TIMEOUT (now {:g} s)"
 )
 SILENT = "The judge {} answers no call ({}): waiting up to {:.0f} s"
 

@@ -19,8 +19,8 @@ class Limit:
     The bound doubles per round until the first refusal, then grows by 1 per round; a refusal of a
     call that began after the last cut takes 20%. If few calls at a time are refused as often as
     many (a broken gateway, a quota shared with others), refusals no longer cut it, until they
-    become more. It does not grow in a round in which a call took more than half of ``time_limit``:
-    more calls would wait longer in the server's queue.
+    become more. A call that took more than half of ``time_limit`` does not raise it: more calls
+    would wait longer in the server's queue.
 
     ``active``: number of calls in progress. ``patience``: multiple of the time limit that a call
     may take; it doubles when calls take too long: the next ones must not be cut off, too.

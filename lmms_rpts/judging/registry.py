@@ -55,8 +55,7 @@ def open_budget(settings: Settings) -> Budget:
             f"{settings.origin('max_judge_cost')}: needs the price of a million tokens: set "
             "LMMS_RPTS_PRICE, such as 0.15/0.60"
         )
-    share = " (this process's share)" if settings.processes > 1 else ""
-    return Budget(settings.max_judge_tokens, settings.max_judge_cost, share=share)
+    return Budget(settings.max_judge_tokens, settings.max_judge_cost)
 
 
 def find_judge(judge: str, settings: Settings, asks: bool = True) -> ChosenJudge:

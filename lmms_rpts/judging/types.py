@@ -99,7 +99,9 @@ class Request:
         """SHA-256 of the request to this judge; decodes images whose digest is not known yet."""
         images = [[image.name, image.digest] for image in self.images]
         form = [self.kind, self.reasoned, self.attempt]
-        return digest([identity, form, self.messages, images])
+        content = [identity, form, self.messages, images]
+        text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()
 
     def asked_again(self, reply: Reply) -> Request:
         """The same question for the verdict alone; a reply that is long or cut off isn't quoted."""
@@ -111,12 +113,6 @@ class Request:
         else:  # some servers refuse two messages of one role in a row
             chat = [*earlier, {**last, "content": f"{last['content']}\n\n{reminder}"}]
         return replace(self, chat=chat, attempt=self.attempt + 1)
-
-
-def digest(content: object) -> str:
-    """SHA-256 over canonical JSON."""
-    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode()).hexdigest()
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 # Text for a missing number.
@@ -21,6 +22,17 @@ def cost(value: float | None) -> str:
     if value is None:
         return NONE
     return f"{value:,.2f}" if value >= 1 else f"{value:.2g}"
+
+
+def usage_text(usage: Mapping[str, Any]) -> str:
+    """The usage of judges for people: calls, tokens, cost and cached replies."""
+    calls, found = usage["calls"], usage.get("found")
+    about = "about " * bool(usage.get("guessed"))
+    text = f"{calls:,} call{'s' * (calls != 1)}, {about}{usage['input_tokens']:,} tokens in, "
+    text += f"{about}{usage['output_tokens']:,} out"
+    if spent := usage.get("cost"):
+        text += f"; cost {about}{cost(spent)} in the currency of LMMS_RPTS_PRICE"
+    return text + (f"; {found:,} cached repl{'y' if found == 1 else 'ies'}" if found else "")
 
 
 def interval(found: Any, form: str, ends: str = "") -> str:

@@ -9,14 +9,9 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.base.settings import Price
-from lmms_rpts.judging.budget import (
-    Budget,
-    BudgetError,
-    guess_input_tokens,
-    guess_tokens,
-    usage_text,
-)
-from lmms_rpts.judging.types import RefusedError, Reply, Request, Usage, Verdict
+from lmms_rpts.judging.budget import Budget, guess_input_tokens, guess_tokens
+from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, Request, Usage, Verdict
+from lmms_rpts.stats.figures import usage_text
 from tests.judging.questions import ScriptedJudge, client_of, question, questions
 from tests.support.tables import table
 
@@ -77,7 +72,7 @@ def test_calls_under_way_count_as_expected() -> None:
     calls = [budget.call(None, ASKED) for _ in range(4)]
     for call in calls[:3]:
         call.__enter__()
-    with pytest.raises(BudgetError, match=rf"{3 * EXPECTED:,} .judge tokens. .*0 used"):
+    with pytest.raises(FatalJudgeError, match=rf"{3 * EXPECTED:,} .judge tokens. .*0 used"):
         calls[3].__enter__()
 
 
@@ -105,7 +100,7 @@ def test_a_budget_ends_judging_and_a_cache_costs_nothing(
 def test_a_cost_limit_with_a_price() -> None:
     budget = Budget(max_cost=0.001)
     spend(budget, Usage(1000, 0), Price(0.9, 0.0))  # 0.0009
-    with pytest.raises(BudgetError, match=r"budget of 0.001 .judge cost. .*0.0009 used"):
+    with pytest.raises(FatalJudgeError, match=r"budget of 0.001 .judge cost. .*0.0009 used"):
         spend(budget, Usage(1000, 0), Price(0.9, 0.0))
 
 

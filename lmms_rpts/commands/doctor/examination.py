@@ -26,6 +26,7 @@ from importlib.metadata import (
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, visible
 from lmms_rpts.base.masking import mask
 from lmms_rpts.base.settings import (
@@ -150,7 +151,7 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
 
 def _check_cache() -> list[Check]:
     """Whether the cache of judges' answers can be read and written."""
-    from lmms_rpts.judging.cache import FILE, AnswerCache, CacheError
+    from lmms_rpts.judging.cache import FILE, AnswerCache
 
     name, folder = "cached replies", load_settings().cache
     if folder is None:
@@ -167,7 +168,7 @@ def _check_cache() -> list[Check]:
     try:
         AnswerCache(folder).close()
         return [Check(name, "ok", f"in {folder}")]
-    except CacheError as error:
+    except UserError as error:
         return [problem(name, error)]
 
 
