@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from typing import Any
@@ -142,12 +142,9 @@ class RptsScorer(Scorer):
     UNSCORED = "judged and are left out of the means (judge_coverage)"
 
     options: Options = field(kw_only=True)
+    question: Callable[[Mapping[str, Any]], Question] = field(default=Question.of, kw_only=True)
     _counts: Counter[str] = field(default_factory=Counter, init=False)
     _undecided: Counter[str] = field(default_factory=Counter, init=False)
-
-    def question(self, doc: Mapping[str, Any]) -> Question:
-        """The question of a document."""
-        return Question.of(doc)
 
     async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -64,6 +64,7 @@ class Scorer:
         RECORD, METRICS: the type of its records, and their metrics.
         UNSCORED: what responses without a score are, and the metric that counts them.
         judge: name of the judge to ask; ``none`` if nobody is asked.
+        question: returns the question of a document.
         total, empty: how many records were noted, and how many of empty responses.
         failed, unscored: why there is no response, or no score, and how often.
     """
@@ -72,14 +73,11 @@ class Scorer:
     METRICS: ClassVar[Metrics]
     UNSCORED: ClassVar[str]
     judge: str = NO_JUDGE
+    question: Callable[[Mapping[str, Any]], Any] = field(default=lambda doc: doc, kw_only=True)
     total: int = field(default=0, init=False)
     empty: int = field(default=0, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
     unscored: Counter[str] = field(default_factory=Counter, init=False)
-
-    def question(self, doc: Mapping[str, Any]) -> Any:
-        """The question of a document; here the document itself."""
-        return doc
 
     async def score(self, response: str | None, question: Any, judge: Client) -> Any:
         """The record of a response; raises nothing for bad output of a model or judge."""
