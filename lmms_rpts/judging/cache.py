@@ -73,7 +73,11 @@ class AnswerCache:
         return Reply(text, None if None in tokens else Usage(*tokens), bool(complete))
 
     def store(self, key: str, judge: str, kind: str, reply: Reply) -> None:
-        """Write a reply; when this returns, it is written, or held until it can be written."""
+        """Write a reply; when this returns, it is written, or held until it can be written.
+
+        Characters of its text that no file can hold are replaced: a later run reads the same.
+        """
+        reply.text = storable(reply.text)
         tokens = astuple(reply.usage) if reply.usage else (None, None)
         row = (key, storable(judge), kind, reply.text, reply.complete, *tokens, time.time())
         self._unwritten[key] = row

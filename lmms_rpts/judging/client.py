@@ -89,7 +89,10 @@ class Client:
 
         self._identity = {"judge": self.name, **getattr(judge, "identity", {})}
         self._cache = open_cache(settings.cache)
-        self._limit = Limit(settings.concurrency, getattr(judge, "time_limit", math.inf))
+        # Within a budget, the first reply tells what the others will use. Else few calls: a server
+        # with few slots must not begin with a long queue.
+        first = 8 if self.budget.max_tokens is self.budget.max_cost is None else 1
+        self._limit = Limit(self.concurrency, getattr(judge, "time_limit", math.inf), first)
         # A call that took too long is repeated once with twice the time.
         self._patience = max(PATIENCE, 2.5 * settings.timeout)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}

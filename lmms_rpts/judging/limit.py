@@ -16,21 +16,20 @@ LONGEST_PATIENCE = 4.0
 class Limit:
     """At most ``bound`` calls at a time, and a queue; all methods belong to one event loop.
 
-    The bound doubles per round until the first refusal, then grows by 1 per round; a refusal of a
-    call that began after the last cut takes 20%. If few calls at a time are refused as often as
-    many (a broken gateway, a quota shared with others), refusals no longer cut it, until they
-    become more. A call that took more than half of ``time_limit`` does not raise it: more calls
-    would wait longer in the server's queue.
+    The bound begins at ``first`` and doubles per round until the first refusal, then grows by 1 per
+    round; a refusal of a call that began after the last cut takes 20%. If few calls at a time are
+    refused as often as many (a broken gateway, a quota shared with others), refusals no longer cut
+    it, until they become more. A call that took more than half of ``time_limit`` does not raise it:
+    more calls would wait longer in the server's queue.
 
     ``active``: number of calls in progress. ``patience``: multiple of the time limit that a call
     may take; it doubles when calls take too long: the next ones must not be cut off, too.
     """
 
-    def __init__(self, most: int, time_limit: float = math.inf) -> None:
+    def __init__(self, most: int, time_limit: float = math.inf, first: int = 8) -> None:
         self.active, self.patience = 0, 1.0
         self._most, self._time_limit = most, time_limit
-        # A server with few slots must not begin with a long queue.
-        self._bound, self._growing, self._cut_at = min(most, 8.0), True, -1.0
+        self._bound, self._growing, self._cut_at = float(min(most, first)), True, -1.0
         self._arrivals = 0
         self._waiting: list[tuple[tuple[int, ...], int, asyncio.Future[None]]] = []
         self._ended: deque[tuple[float, bool]] = deque(maxlen=400)  # bound, whether refused

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any, Protocol
 from pydantic import Field
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import Flag, Model, Number, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import JudgeImage
@@ -128,7 +127,7 @@ class Usage:
 
 @dataclass(slots=True)
 class Reply:
-    """A judge's reply to one request; in its text, characters that no file can hold are replaced.
+    """A judge's reply to one request.
 
     ``complete``: it was not cut off; ``value``: the score of a judge whose text is not parsed.
     """
@@ -137,9 +136,6 @@ class Reply:
     usage: Usage | None = None
     complete: bool = True
     value: float | None = None
-
-    def __post_init__(self) -> None:
-        self.text = storable(self.text)
 
 
 class Verdict(Model):
