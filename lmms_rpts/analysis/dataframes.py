@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.comparison import document_values
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.judging.types import Usage
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.runs.record import spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord

@@ -108,7 +108,8 @@ _ABOUT = (
 def _show(found: Found, settings: Settings) -> None:
     from lmms_rpts.analysis.estimate import estimate_need
     from lmms_rpts.judging.prompts import Prompts
-    from lmms_rpts.judging.registry import backend_of, cost_function
+    from lmms_rpts.judging.registry import backend_of
+    from lmms_rpts.runs.record import cost_function
 
     table = Table(title=f"judge: {settings.judge or 'any'}; tokens are estimated from the texts")
     table.add_column("task", no_wrap=True)

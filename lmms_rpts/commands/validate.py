@@ -202,7 +202,7 @@ def _named(text: str) -> tuple[str | None, Path]:
 def _announce(plan: Plan) -> None:
     """The planned requests and their estimated cost."""
     from lmms_rpts.commands.validity_tables import uncounted
-    from lmms_rpts.judging.registry import cost_function
+    from lmms_rpts.runs.record import cost_function
 
     for each in plan.sets:
         loaded = each.loaded

@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import partial
 from typing import NamedTuple
 
 from lmms_rpts.base.escaping import did_you_mean
-from lmms_rpts.base.settings import SettingError, Settings, load_settings
+from lmms_rpts.base.settings import SettingError, Settings
 from lmms_rpts.judging.backends import hf, openai
 from lmms_rpts.judging.backends.lexical import LexicalJudge
-from lmms_rpts.judging.budget import Budget, cost_of
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Backend, JudgeConfigurationError, Usage
+from lmms_rpts.judging.budget import Budget
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Backend, JudgeConfigurationError
 
 _free = partial(
     Backend,
@@ -83,12 +82,6 @@ def backend_of(judge: str) -> Backend:
     if not hint and name == judge.strip() and set(name) & set("-/0123456789"):  # a model's name
         hint = f" Did you mean {'hf' if '/' in name else 'openai'}:{name}?"
     raise JudgeConfigurationError(f"Unknown judge {judge.strip()!r}.{hint}\n{choices()}")
-
-
-def cost_function() -> Callable[[Usage], float | None]:
-    """The cost of tokens by the price in the settings, which are read once; None without one."""
-    price = load_settings().unit_price
-    return lambda usage: cost_of(usage, price) if price else None
 
 
 def choices() -> str:

@@ -14,7 +14,6 @@ from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
 from lmms_rpts.base.escaping import shorten
-from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
@@ -23,7 +22,7 @@ from lmms_rpts.report.pictures import Gallery, Picture
 from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
-from lmms_rpts.runs.record import spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.figures import cut_middle, interval

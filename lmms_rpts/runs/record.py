@@ -22,6 +22,8 @@ from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.budget import cost_of
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
 
@@ -167,6 +169,12 @@ class FromJudge(Model):
     def reply(self) -> str | None:
         """The judge's complete reply; None if it was not asked, or gave none."""
         return self.verdict.reply if self.verdict else None
+
+
+def cost_function() -> Callable[[Usage], float | None]:
+    """The cost of tokens by the price in the settings, which are read once; None without one."""
+    price = load_settings().unit_price
+    return lambda usage: cost_of(usage, price) if price else None
 
 
 def spent_on(value: Any, cost: Callable[[Usage], float | None]) -> dict[str, Any]:

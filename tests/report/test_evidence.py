@@ -13,9 +13,8 @@ from PIL import Image
 from lmms_rpts.filters.base import Document
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging.registry import cost_function
 from lmms_rpts.report.requests import requests_of, rewriting_request
-from lmms_rpts.runs.record import spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.all_runs import grading_of
