@@ -21,11 +21,8 @@ from typing import Any
 import pytest
 
 from lmms_rpts.judging import cache
-from lmms_rpts.judging.client import open_client
-from lmms_rpts.judging.request_files import take_results
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import RefusedError, Reply, Request, TransientError, Verdict
-from lmms_rpts.runs.work import run_async
 from tests.judging.questions import (
     PROMPTS,
     ScriptedJudge,
@@ -33,7 +30,6 @@ from tests.judging.questions import (
     in_order,
     question,
     questions,
-    settings_of,
     values,
 )
 from tests.support.judge_server import JudgeServer, Paused, by_prompt
@@ -61,15 +57,6 @@ def stored(folder: Path) -> int:
 
 
 # ---- what is cached
-
-
-def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
-    judge = ScriptedJudge(last_digit)
-    first = judged(judge, questions(40), tmp_path)
-    again = judged(judge, questions(40), tmp_path)
-    assert values(again) == values(first) == [number % 10 / 10 for number in range(40)]
-    assert [verdict.cached for verdict in again] == [True] * 40
-    assert len(judge.asked) == 40
 
 
 @table(
@@ -175,43 +162,6 @@ def test_the_cache_is_private(tmp_path: Path) -> None:
     judged(ScriptedJudge(last_digit), questions(1), folder)
     assert folder.stat().st_mode & 0o777 == 0o700
     assert {each.stat().st_mode & 0o777 for each in folder.iterdir()} == {0o600}
-
-
-# ---- request files
-
-
-def test_requests_are_written_and_their_results_read(tmp_path: Path) -> None:
-    path, folder = tmp_path / "requests.jsonl", tmp_path / "cache"
-    path.touch()
-
-    async def work() -> tuple[list[Verdict], str | None]:
-        settings = settings_of(cache=folder)
-        async with open_client("openai:m", settings, requests=path) as client:
-            return [await client.ask(request) for request in questions(3)], client.stopped
-
-    verdicts, stopped = run_async(work())
-    assert {verdict.error for verdict in verdicts} == {stopped}
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    choice = {"message": {"content": "Score: 0.5"}, "finish_reason": "stop"}
-    body = {"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
-    results = [
-        {"custom_id": lines[0]["custom_id"], "response": {"status_code": 200, "body": body}},
-        {"custom_id": lines[1]["custom_id"], "response": None, "error": {"message": "expired"}},
-        {"odd": 1},
-    ]
-    answers = tmp_path / "results.jsonl"
-    answers.write_text("\n".join(map(json.dumps, results)) + "\nno JSON\n")
-    assert take_results(answers, folder, "openai:m") == {
-        "replies": 1,
-        "failed: expired": 1,
-        "no results": 2,
-    }
-    assert take_results(answers, folder, "openai:m")["known"] == 1
-    path.write_text("")
-    first, *others = run_async(work())[0]
-    assert (first.value, first.tokens, first.cached) == (0.5, (7, 2), True)
-    assert [verdict.value for verdict in others] == [None, None]
-    assert len(path.read_text().splitlines()) == 2
 
 
 # ---- kills

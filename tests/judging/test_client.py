@@ -8,11 +8,7 @@ from __future__ import annotations
 import asyncio
 import re
 import shutil
-import signal
-import subprocess
-import sys
 import tempfile
-import time
 from collections import Counter
 from contextlib import aclosing
 from pathlib import Path
@@ -35,7 +31,6 @@ from lmms_rpts.judging.types import (
     Verdict,
 )
 from lmms_rpts.runs.work import ordered, run_async
-from tests.judging.conftest import Serve
 from tests.judging.questions import (
     Said,
     ScriptedJudge,
@@ -51,7 +46,6 @@ from tests.judging.questions import (
     values,
 )
 from tests.support.tables import table
-from tests.support.waiting import wait_until
 
 # ---- any order of questions, failures, cancellations and restarts
 
@@ -344,17 +338,6 @@ def test_one_score_for_all_steps_is_warned_of(
     assert judge.closed == 1
 
 
-def test_a_running_loop_is_no_obstacle() -> None:
-    async def inner() -> str:
-        await asyncio.sleep(0)
-        return "done"
-
-    async def outer() -> str:
-        return run_async(inner())
-
-    assert asyncio.run(outer()) == run_async(inner()) == "done"
-
-
 @table("judge, scores, said", ("none", [None, None], "not judged"), ("lexical", [1, None], "only"))
 def test_judges_that_cost_nothing(judge: str, scores: list[float | None], said: str) -> None:
     async def work() -> tuple[list[Verdict], int]:
@@ -365,31 +348,3 @@ def test_judges_that_cost_nothing(judge: str, scores: list[float | None], said: 
     verdicts, calls = run_async(work())
     assert (values(verdicts), calls) == (scores, 0)
     assert said in str(verdicts[1].error)
-
-
-ASKING = """
-from lmms_rpts.judging.client import open_client
-from lmms_rpts.runs.work import ordered, run_async
-from tests.judging.questions import questions, settings_of
-
-async def main():
-    async with open_client("openai:m", settings_of()) as client:
-        asked = ordered(map(client.ask, questions(500)), client, total=500, label="", shown=False)
-        async for verdict in asked:
-            pass
-
-run_async(main())
-"""
-
-
-@pytest.mark.slow
-def test_ctrl_c_ends_the_calls_quickly(serve: Serve) -> None:
-    server = serve(latency=1.0)
-    process = subprocess.Popen([sys.executable, "-c", ASKING], stderr=subprocess.PIPE, text=True)
-    wait_until(lambda: server.calls >= 8, process.poll)
-    process.send_signal(signal.SIGINT)
-    before = time.monotonic()
-    _, noise = process.communicate(timeout=60)
-    assert time.monotonic() - before < 10
-    assert "KeyboardInterrupt" in noise
-    assert "never awaited" not in noise

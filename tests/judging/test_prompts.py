@@ -96,12 +96,12 @@ Folder = Callable[..., Path]
 def folder(tmp_path: Path) -> Folder:
     """Writes templates, by name, into a new folder and returns it."""
 
-    def write(templates: dict[str, str | bytes], name: str = "mine") -> Path:
-        place = tmp_path / name
+    def write(templates: dict[str, str]) -> Path:
+        place = tmp_path / "mine"
         shutil.rmtree(place, ignore_errors=True)
         for file, text in templates.items():
             (place / file).parent.mkdir(parents=True, exist_ok=True)
-            (place / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+            (place / file).write_text(text, "utf-8")
         return place
 
     return write
@@ -143,16 +143,14 @@ def test_a_template_that_cannot_be_used_is_named(folder: Folder, row: str) -> No
         assert part in str(caught.value)
 
 
-def test_a_template_that_is_no_text(folder: Folder) -> None:
-    with pytest.raises(JudgeConfigurationError, match="UnicodeDecodeError"):
-        Prompts(folder({"en/image.jinja": b"\xff\xfe\x00"}))
-
-
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(MINE)
     (tmp_path / "empty" / "en").mkdir(parents=True)
     (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
-    for name, said in {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir"}.items():
+    (tmp_path / "bytes" / "en").mkdir(parents=True)
+    (tmp_path / "bytes" / "en" / "image.jinja").write_bytes(b"\xff\xfe\x00")
+    told = {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir", "bytes": "Unicode"}
+    for name, said in told.items():
         with pytest.raises(JudgeConfigurationError, match=f"{name}.* .setting prompts.: .*{said}"):
             Prompts(tmp_path / name)
 

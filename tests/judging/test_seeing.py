@@ -25,10 +25,6 @@ def image(colour: str = "red", name: str = "Image 0") -> JudgeImage:
     return JudgeImage(name, lambda: Image.new("RGB", (64, 48), colour))
 
 
-def broken() -> Any:
-    raise OSError("gone")
-
-
 def judge(requests: list[Request], **values: Any) -> tuple[list[Verdict], str | None]:
     async def work() -> tuple[list[Verdict], str | None]:
         async with open_client("openai:m", settings_of(**values)) as client:
@@ -45,18 +41,6 @@ def test_images_stand_before_the_text_each_after_its_name(serve: Serve) -> None:
     assert [sent.name for sent in images_of(body)] == ["Image 0:", "Image 1:"]
     assert "<<<q>>>" in text_of(body)
     assert verdict.value == pytest.approx(0.5, abs=0.01)
-
-
-def test_an_image_that_cannot_be_read_fails_its_question_alone(serve: Serve) -> None:
-    serve(by_colour())
-    asked = [
-        question("a", images=(JudgeImage("Image 0", broken),)),
-        question("b", images=(image(),)),
-    ]
-    (failed, scored), stopped = judge(asked)
-    assert "Cannot read Image 0" in str(failed.error)
-    assert stopped is None
-    assert scored.value == pytest.approx(1.0, abs=0.01)
 
 
 def test_an_answer_is_found_again_by_what_was_seen(serve: Serve, tmp_path: Path) -> None:
@@ -78,15 +62,18 @@ def test_a_server_that_takes_no_image_ends_judging_with_what_to_do(serve: Serve)
     assert server.calls < 60
 
 
-def test_a_refusal_of_one_image_fails_its_question_alone(serve: Serve) -> None:
+def test_an_image_that_is_refused_or_cannot_be_read_fails_its_question_alone(serve: Serve) -> None:
     def answer(body: Any) -> str | ServerReply:
         refused = "<<<7>>>" in text_of(body)
         said = "Could not process image, data:image/jpeg;base64," + "A" * 200
         return ServerReply(said, status=400) if refused else by_prompt()(body)
 
     serve(answer)
-    verdicts, stopped = judge([question(f"{at}", images=(image(),)) for at in range(10)])
-    assert [at for at, verdict in enumerate(verdicts) if verdict.error] == [7]
+    lost = JudgeImage("Image 0", lambda: 1 / 0)
+    asked = [question(f"{at}", images=(lost if at == 3 else image(),)) for at in range(10)]
+    verdicts, stopped = judge(asked)
+    assert [at for at, verdict in enumerate(verdicts) if verdict.error] == [3, 7]
+    assert "Cannot read Image 0" in str(verdicts[3].error)
     assert "AAAA" not in str(verdicts[7].error)
     assert stopped is None
 

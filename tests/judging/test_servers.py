@@ -15,12 +15,12 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging.client import IN_VAIN, open_client
+from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.runs.work import ordered, run_async
 from tests.judging.conftest import Serve
 from tests.judging.questions import question, questions, settings_of
-from tests.support.judge_server import DROPPED, Body, ServerReply
+from tests.support.judge_server import Body, ServerReply
 from tests.support.tables import table
 
 ROWS = [
@@ -97,35 +97,6 @@ def test_a_refused_field_is_remembered(serve: Serve, row: dict[str, Any]) -> Non
     verdicts, _ = judge(questions(40), extra_body=EXTRA, concurrency=4)
     assert {verdict.value for verdict in verdicts} == {0.5}
     assert server.calls <= 40 + 2 * 4
-
-
-BAD = [
-    *(row for row in ROWS if row["comes"] in ("refused", "unreadable")),
-    *(row for row in ROWS if row["comes"] == "retried" and row["status"] not in (429, 503, 529)),
-    {"name": "reset", "comes": "retried", "said": "lost"},
-]
-
-
-@table("row", *(row for row in BAD if "too many" not in str(row) and "rate" not in str(row)))
-def test_a_server_that_only_fails_ends_the_run(
-    serve: Serve, short_pauses: None, row: dict[str, Any]
-) -> None:
-    server = serve(lambda body: DROPPED if row["name"] == "reset" else reply_of(row))
-    verdicts, stopped = judge(questions(100), concurrency=8)
-    assert {verdict.value for verdict in verdicts} == {None}
-    assert stopped is not None
-    assert row["said"].lower() in stopped.lower() or row["comes"] == "unreadable", stopped
-    calls = 3 if row["comes"] == "unreadable" else 1
-    assert server.calls <= calls * (IN_VAIN + 8)
-
-
-def test_a_refused_connection_ends_the_run(
-    closed_port: int, short_pauses: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
-    verdicts, stopped = judge(questions(100))
-    assert {verdict.value for verdict in verdicts} == {None}
-    assert f"no connection to http://127.0.0.1:{closed_port}/v1" in str(stopped)
 
 
 def test_a_judge_that_thinks_gets_more_room(serve: Serve) -> None:
