@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -237,13 +236,6 @@ def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
 
 
 # --- generation ----------------------------------------------------------------------------------
-
-
-def test_cleaning_frees_the_model(checkpoint: str) -> None:
-    cleaned = HfMultimodal(checkpoint, **ON_CPU)
-    weights = weakref.ref(cleaned._model.model)
-    cleaned.clean()
-    assert weights() is None
 
 
 def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:
