@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -16,10 +16,16 @@ from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
+from tests.support.saved_runs import (
+    LANGUAGES,
+    gold_response,
+    instances,
+    write_gold,
+    write_responses,
+)
 
 pytestmark = pytest.mark.slow
 
-LANGUAGES = ("en", "zh")
 TASKS = tuple(f"rpts_eval_{language}" for language in LANGUAGES)
 METRICS = [name for name, each in metrics.METRICS.items() if not each.optional]
 
@@ -27,33 +33,6 @@ METRICS = [name for name, each in metrics.METRICS.items() if not each.optional]
 @pytest.fixture(scope="module")
 def subset() -> Path:
     return reference("rpts_eval_subset")
-
-
-def instances(subset: Path, language: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((subset / f"texts_{language}.json").read_text())
-    return found
-
-
-def gold_response(instance: dict[str, Any], language: str) -> str:
-    """The response of a model that gives the gold reasoning and answer in our format."""
-    closing = {"en": "Final answer: {}", "zh": "最终答案：{}"}[language]
-    word = {"zh": {"agree": "同意", "disagree": "不同意"}}.get(language, {})
-    return "\n".join([*instance["reasoning"], closing.format(word.get(*[instance["answer"]] * 2))])
-
-
-def save(path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int], str]) -> Path:
-    """Writes a replay file with one response per instance, in both languages."""
-    with path.open("w", encoding="utf-8") as out:
-        for language in LANGUAGES:
-            for doc_id, instance in enumerate(instances(subset, language)):
-                response = respond(instance, language, doc_id)
-                entry = {
-                    "task": f"rpts_eval_{language}",
-                    "id": instance["id"],
-                    "response": response,
-                }
-                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    return path
 
 
 def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
@@ -83,8 +62,7 @@ def replay(
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
     """The gold reasoning as responses."""
-    file = tmp_path_factory.mktemp("responses") / "gold.jsonl"
-    return save(file, subset, lambda each, language, _: gold_response(each, language))
+    return write_gold(tmp_path_factory.mktemp("responses") / "gold.jsonl", subset)
 
 
 @pytest.fixture(scope="module")
@@ -98,7 +76,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
         prose = said.replace("->", "shows")
         return f"<think>{prose}</think>\n{prose}" if doc_id % 3 == 1 else prose
 
-    return save(tmp_path_factory.mktemp("responses") / "mixed.jsonl", subset, respond)
+    return write_responses(tmp_path_factory.mktemp("responses") / "mixed.jsonl", subset, respond)
 
 
 @pytest.fixture(scope="module")

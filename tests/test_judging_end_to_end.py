@@ -17,6 +17,7 @@ import pytest
 from tests.support.judge_server import JudgeServer, Paused, ServerReply, by_prompt
 from tests.support.lmms import Run, clean_environment, forked, run_lmms_eval
 from tests.support.reference import reference
+from tests.support.saved_runs import write_gold
 from tests.support.waiting import wait_until
 
 pytestmark = pytest.mark.slow
@@ -31,15 +32,7 @@ def subset() -> Path:
 
 @pytest.fixture(scope="module")
 def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """The gold reasoning as responses of a model, which the rules can parse."""
-    path = tmp_path_factory.mktemp("responses") / "gold.jsonl"
-    with path.open("w", encoding="utf-8") as out:
-        for language, closing in (("en", "Final answer: agree"), ("zh", "最终答案：同意")):
-            for instance in json.loads((subset / f"texts_{language}.json").read_text()):
-                entry = {"task": f"rpts_eval_{language}", "id": instance["id"]}
-                entry["response"] = "\n".join([*instance["reasoning"], closing])
-                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    return path
+    return write_gold(tmp_path_factory.mktemp("responses") / "gold.jsonl", subset)
 
 
 def settings(server: JudgeServer, subset: Path, cache: Path, **more: str) -> dict[str, str]:
