@@ -293,25 +293,6 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
     assert sum(count - 1 for count in asked.values()) <= 1
 
 
-@pytest.mark.slow
-def test_a_full_disk_leaves_nothing_under_the_final_names(data: Path) -> None:
-    limited = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
-        "from lmms_rpts.cli import app; app(sys.argv[1:])"
-    )
-    words = ["score", str(DEMO / "careful.jsonl"), "--judge", "lexical", "-o", "out"]
-    done = subprocess.run(
-        [sys.executable, "-c", limited, *words],
-        cwd=data,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "Cannot write to out: File too large" in done.stderr
-    assert not list((data / "out").iterdir())
-
-
 # --- Python --------------------------------------------------------------------------------------
 
 ROW = {

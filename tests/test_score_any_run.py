@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ import pytest
 from tests.support import cmmath, rome
 from tests.support.foreign_task import (
     OWN_FILTERS,
+    VISUALS,
     ForeignTask,
     SeeingJudge,
-    make_document,
     records_of,
     replay,
     response_to,
@@ -26,10 +24,10 @@ from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run, run_lmms_eval
 from tests.support.reform import write_reform
 from tests.support.tables import table
+from tests.test_score import COMMAND, write
 
 pytestmark = pytest.mark.slow
 
-COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 ON_MESSAGES = "doc_to_messages: !function utils.messages\n"
 EXTRACTS = """
 filter_list:
@@ -44,18 +42,13 @@ def score(samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *
     return Run(done.stdout, done.returncode, output)
 
 
-def write(path: Path, *rows: dict[str, Any]) -> Path:
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    return path
-
-
 def said(at: int, metric: str = "m", value: Any = 1) -> dict[str, Any]:
     """A saved response to a document, and the value of a metric."""
     response = response_to({"squares": [at]})
     return {"task": "colours", "doc_id": at, "response": response, metric: value}
 
 
-@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n", ON_MESSAGES)
+@table("visuals", VISUALS, VISUALS.replace("doc_to_visual\n", "paths\n"), ON_MESSAGES)
 def test_responses_are_scored_with_the_tasks_questions_and_images(
     tmp_path: Path, visuals: str
 ) -> None:
@@ -165,61 +158,25 @@ def test_repeats_and_a_part_of_the_documents(tmp_path: Path) -> None:
     assert found == {0: [True, None], 1: [True, True]}, done.output
 
 
-# --- commands on such runs -----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
-    """Two scored runs, in the folders ``a`` and ``b``."""
-    folder = tmp_path_factory.mktemp("runs")
-    documents = [make_document(folder / "images", at, gold="AB"[at % 2]) for at in range(6)]
-    task = write_foreign_task(folder, documents, filters=OWN_FILTERS)
-    wrong = [
-        response_to(doc).replace(f"square {at}", "square 23") for at, doc in enumerate(documents)
-    ]
+def test_a_report_holds_the_images(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    rows = [said(at) for at in range(6)]
     with SeeingJudge().server() as server:
-        env = settings(server)
-        plain = replay(folder / "plain", task, env, "--reasoning_tags", "none")
-        done = score(plain.folder, task, folder / "a", server)
-        assert done.code == 0, done.output
-        rows = [said(at, value=at % 2) | {"response": text} for at, text in enumerate(wrong)]
-        done = score(write(folder / "b.jsonl", *rows), task, folder / "b", server)
-        assert done.code == 0, done.output
-    return task, folder
-
-
-def said_by(folder: Path, *arguments: str) -> str:
-    """The output of a command that needs no judge."""
-    done = run([COMMAND, *arguments], cwd=folder)
-    assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
-    return done.stdout
-
-
-def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Path) -> None:
-    task, folder = runs
-    arguments = ("report", "a=a", "b=b", "--include_path", task.include_path)
+        done = score(write(tmp_path / "said.jsonl", *rows), task, tmp_path / "a", server)
+    assert done.code == 0, done.output
     page = tmp_path / "report.html"
-    said = said_by(folder, *arguments, "-o", str(page))
-    assert "6 instances, 6 images" in said, said
-    text = page.read_text(encoding="utf-8")
-    assert text.count("data:image/webp;base64,") >= 6
-    without = said_by(folder, "report", "a=a", "-o", str(page), "--no-images")
-    assert "0 images" in without
-    lost = said_by(folder, "report", "a=a", "-o", str(page))
+
+    def report(*more: str) -> str:
+        done = run([COMMAND, "report", "a=a", "-o", str(page), *more], cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    assert "6 instances, 6 images" in report("--include_path", task.include_path)
+    assert page.read_text(encoding="utf-8").count("data:image/webp;base64,") >= 6
+    assert "0 images" in report("--no-images")
+    lost = report()
     assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
     assert "Use --include_path FOLDER for your own tasks" in lost
-
-
-def test_runs_are_compared_summarized_swept_and_exported(
-    runs: tuple[ForeignTask, Path], tmp_path: Path
-) -> None:
-    _, folder = runs
-    assert "rpts" in said_by(folder, "compare", "a=a", "b=b")
-    assert "rpts" in said_by(folder, "summarize", "a=a", "b=b")
-    assert said_by(folder, "sweep", "a=a", "b=b")
-    said_by(folder, "export", "a", "-o", str(tmp_path / "steps.csv"))
-    assert len((tmp_path / "steps.csv").read_text().splitlines()) > 6
 
 
 # --- tasks of ours, whose answers are graded ------------------------------------------------------

@@ -8,7 +8,7 @@ import pytest
 
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.host.other_tasks import OtherTask, open_task
-from lmms_rpts.host.task_files import load_task, named_images, read_image_name
+from lmms_rpts.host.task_files import load_task
 from lmms_rpts.tasks.data import DataError
 from tests.host.test_own_tasks import FILTERS, write_task
 from tests.support.foreign_task import ForeignTask, write_foreign_task
@@ -23,31 +23,6 @@ def colours(tmp_path_factory: pytest.TempPathFactory) -> ForeignTask:
 
 def opened(task: ForeignTask, judge: str = "none") -> OtherTask:
     return open_task("colours", Path(task.include_path), load_settings(judge=judge))
-
-
-@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n",
-       "doc_to_visual: !function utils.paths\n",
-       "doc_to_messages: !function utils.messages\n")  # fmt: skip
-def test_questions_and_images(tmp_path: Path, visuals: str) -> None:
-    task = write_foreign_task(tmp_path, visuals=visuals)
-    other = opened(task)
-    assert (other.name, other.total, other.ids) == ("colours_rpts", len(task.documents), [])
-    for at, doc in enumerate(task.documents):
-        question = other.question(at)
-        assert question.statement == question.context == doc["question"]
-        assert (question.answer, question.language) == (doc["gold"], "en")
-        assert question.visual_clue == (f"colours_rpts#{at}/0",)
-        assert (question.key, question.images_known) == (("colours_rpts", at), True)
-        assert question.images[0].digest
-    images = dict(
-        named_images(
-            load_task("colours", Path(task.include_path)),
-            "colours_rpts",
-            ["colours_rpts#1/0", "colours_rpts#99/0", "x.png"],
-        )
-    )
-    assert list(images) == ["colours_rpts#1/0"]
-    assert read_image_name("colours_rpts", "colours_rpts#12/3") == (12, 3)
 
 
 def test_images_that_are_not_at_hand(tmp_path: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -14,11 +13,9 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from tests.support.instances import make_doc, write_folder
+from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, ServerReply
-from tests.support.lmms import run_lmms_eval
 from tests.support.rome import make_doc as make_question
 from tests.support.tables import table
 
@@ -161,31 +158,6 @@ def test_a_plain_mean_leaves_out_what_is_not_judged(
     assert results["rpts,none"] == samples[0]["rpts"] > 0
 
 
-def test_tasks_of_others_are_left_alone(tmp_path: Path) -> None:
-    """A task with other filters is built once, by lmms-eval itself, and keeps its aggregations."""
-    plain = 'doc_to_text: "{{statement}}"\n'
-    plain += "filter_list: [{name: none, filter: [{function: take_first}]}]\n"
-    metrics = "metric_list: [{metric: exact_match, aggregation: mean, higher_is_better: true}]\n"
-    write_task(tmp_path, [make_doc(answer="4"), make_doc(answer="5")], plain + metrics)
-    found = evaluate(tmp_path, replayed(tmp_path, ["4", "4"]))
-    assert found["results"]["shop_check"]["exact_match,none"] == 0.5
-
-
-@table("task", "shop_check", "{folder}")
-def test_the_command_line_tells_before_the_model(tmp_path: Path, task: str) -> None:
-    """Selected by name, and by folder."""
-    write_task(tmp_path, [make_doc(answer="B")])
-    done = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "llava_hf", "--model_args", "pretrained=/no/such/model"),
-        *("--tasks", task.format(folder=tmp_path), "--include_path", str(tmp_path)),
-    )
-    assert "answer should be agree or disagree, not 'B'" in done.output
-    assert "cannot extend" not in done.output
-    said = done.output.split("cannot be evaluated")
-    assert all("/no/such/model" not in part.split("Error during")[0] for part in said[1:])
-
-
 def in_order(*names: str) -> str:
     listed = "\n".join(f"      - {{function: {name}}}" for name in names)
     start, end = FILTERS.index("      - "), FILTERS.index("process_results")
@@ -224,32 +196,3 @@ def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregati
     )
     found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE] * 3), task="both")
     assert found["results"]["both"]["rpts,none"] == found["results"]["shop_check"]["rpts,none"]
-
-
-def test_the_page_on_own_data_shows_what_works(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    """The page's instances work as RPTS_PATH, and its task runs on them."""
-    page = (Path(__file__).parents[2] / "docs" / "your-own-data.md").read_text(encoding="utf-8")
-    (instances,), (task,) = (
-        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "yaml")
-    )
-    listed = json.loads(instances)
-    folder = write_folder(tmp_path / "data", count=1, visual_clue=listed[0]["visual_clue"])
-    (folder / "images" / "bakery_bars.png").write_bytes(
-        next((folder / "images").glob("*.png")).read_bytes()
-    )
-    (folder / "texts_en.json").write_text(instances, encoding="utf-8")
-    monkeypatch.setenv("RPTS_PATH", str(folder))
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    check_tasks(["rpts_eval_en"])
-    (tmp_path / "docs.json").write_text(json.dumps([listed[0] | {"language": "en"}]))
-    (tmp_path / "my_task.yaml").write_text(
-        task.replace("/path/to/documents.json", f"{tmp_path}/docs.json"), encoding="utf-8"
-    )
-    model = replayed(tmp_path, [RESPONSE])
-    text = (tmp_path / "responses.jsonl").read_text().replace("shop_check", "my_task")
-    (tmp_path / "responses.jsonl").write_text(text)
-    found = evaluate(tmp_path, model, "my_task")
-    assert found["results"]["my_task"]["accuracy,none"] == 1.0
-    assert found["results"]["my_task"]["judge_coverage,none"] == 1.0

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -296,16 +295,6 @@ def lexical(*responses: str | None, **changes: Any) -> list[RptsRecord]:
     return records_of(*responses, docs=[make_doc(**changes) for _ in responses])
 
 
-def test_records_are_readable_text_whatever_an_instance_holds() -> None:
-    doc = make_doc(id=Path("a/b"), statement="商店关门", context="\ud800")
-    del doc["ability"], doc["relation"]
-    (found,) = filtered([[STEPS]], [doc], "lexical")
-    assert "商店关门" in found
-    assert str(found).encode("utf-8")
-    instance = json.loads(str(found))["instance"]
-    assert (instance["id"], instance["ability"], instance["relation"]) == ("a/b", [], None)
-
-
 @table("known, image", (True, "Image 0"), (False, "Image 0"), (False, "Image 3"))
 def test_claims_about_images_that_are_not_at_hand(known: bool, image: str) -> None:
     """Their number is not known either: the claim is no fault of the model."""
@@ -360,15 +349,12 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
 def test_the_scoring_names_what_the_judge_was_asked_with(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    (usual,) = lexical(STEPS)
-    assert usual.settings.prompt_version == Prompts().version()
     (tmp_path / "en").mkdir()
     ours = Path(prompts.__file__).with_name("en") / "image.jinja"
     (tmp_path / "en" / ours.name).write_text(ours.read_text("utf-8") + "Be kind.", "utf-8")
     configure(monkeypatch, prompts=str(tmp_path))
-    (chosen,) = lexical(STEPS)
-    version = chosen.settings.prompt_version
-    assert version == Prompts(tmp_path).version() != usual.settings.prompt_version
+    (record,) = lexical(STEPS)
+    assert record.settings.prompt_version == Prompts(tmp_path).version() != Prompts().version()
 
 
 # --- thinking ------------------------------------------------------------------------------------
@@ -419,7 +405,4 @@ def test_a_long_thinking_is_judged_by_passages(
     for passage in ("From Image 0, nine.\n", "Thus it is late.\n", "And that is all of it."):
         assert passage in shown
     assert len(shown) < 16_000 < len(thought) / 20
-    (cut, *_) = record["transform"]["problems"]
-    (left_out,) = [int(each.replace(",", "")) for each in re.findall(r"[\d,]+\d", cut)]
-    assert len(thought) - 15_000 <= left_out < len(thought) - 10_000
-    assert cut.startswith("long thinking: judged are ")
+    assert record["transform"]["problems"][0].startswith("long thinking: judged are ")

@@ -10,19 +10,15 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.scoring.question import Question
-from lmms_rpts.scoring.reading import unread
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results as rome_results
 from tests.support import cmmath, oracle, rome
 from tests.support.environment import VARIABLES, configure
-from tests.support.instances import make_doc as make_instance
 from tests.support.judge_server import JudgeServer, ServerReply, constant
 from tests.support.tables import table
 
@@ -137,14 +133,6 @@ def test_lone_surrogates_do_no_harm(case: Case, judge: Callable[..., JudgeServer
     (record,) = case.grade(f"{case.right} \ud83d", question="Which\udc00?", reference="\ud800")
     assert (record["score"], record["answer"]) == (1.0, f"{case.right} ?")
     assert record["instance"]["reference"] == "?"
-
-
-def test_documents_of_another_kind_are_refused(case: Case) -> None:
-    with pytest.raises(FilterInputError, match=rf"fields of {case.name}; missing: .*img_path"):
-        case.filter().apply([["B"]], [{"id": 1, "statement": "x"}])
-    read = unread(Question.of(make_instance()), None, "")
-    with pytest.raises(FilterInputError, match=r"use \w+ alone"):
-        case.filter().apply([[read]], [case.make_doc()])  # type: ignore[list-item]
 
 
 @table(
