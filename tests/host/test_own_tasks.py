@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -13,8 +14,9 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
+from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from tests.support.instances import make_doc
+from tests.support.instances import make_doc, write_folder
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.rome import make_doc as make_question
 from tests.support.tables import table
@@ -66,9 +68,9 @@ def evaluate(folder: Path, model: Mapping[str, str] = NO_MODEL, task: Any = "sho
     )
 
 
-def replayed(folder: Path, responses: list[str]) -> dict[str, str]:
+def replayed(folder: Path, responses: list[str], task: str = "shop_check") -> dict[str, str]:
     lines = [
-        json.dumps({"task": "shop_check", "doc_id": at, "response": each})
+        json.dumps({"task": task, "doc_id": at, "response": each})
         for at, each in enumerate(responses)
     ]
     (folder / "responses.jsonl").write_text("\n".join(lines), encoding="utf-8")
@@ -196,3 +198,24 @@ def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregati
     )
     found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE] * 3), task="both")
     assert found["results"]["both"]["rpts,none"] == found["results"]["shop_check"]["rpts,none"]
+
+
+def test_the_page_on_own_data_shows_what_works(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The page's instances work as RPTS_PATH, and its task runs on them."""
+    page = (Path(__file__).parents[2] / "docs" / "your-own-data.md").read_text(encoding="utf-8")
+    (instances,), (task,) = (
+        re.findall(rf"```{kind}\n(.*?)```", page, re.DOTALL) for kind in ("json", "yaml")
+    )
+    folder = write_folder(tmp_path / "data", count=1)
+    (folder / "images" / "0.png").rename(folder / "images" / "bakery_bars.png")
+    (folder / "texts_en.json").write_text(instances, encoding="utf-8")
+    monkeypatch.setenv("RPTS_PATH", str(folder))
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    check_tasks(["rpts_eval_en"])
+    (tmp_path / "docs.json").write_text(json.dumps([json.loads(instances)[0] | {"language": "en"}]))
+    text = task.replace("/path/to/documents.json", f"{tmp_path}/docs.json")
+    (tmp_path / "my_task.yaml").write_text(text, encoding="utf-8")
+    found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE], "my_task"), "my_task")
+    assert found["results"]["my_task"]["accuracy,none"] == 1.0

@@ -110,6 +110,7 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
     ('{"task": "t", "doc_id": 1}', "has no text as response"),
     ('{"task": "t", "doc_id": 1, "response": 5}', "has no text as response"),
     ('{"task": "t", "doc_id": 1, "resps": []}', "has no text as response"),
+    ('{"task": "t", "doc_id": 1, "resps": [[[[["x"]]]]]}', "has no text as response"),
     (
         '{"task": "t", "doc_id": 1, "filtered_resps": "{\\"schema\\": \\"lmms_rpts.rpts\\"}"}',
         'a scored record, but no "resps"',
