@@ -88,7 +88,7 @@ def _as_text(write: Callable[[Any], str]) -> dict[str, Any]:
     ([_as_text(json.dumps)], _BOTH, [20, 85]),
     ([_as_text(str)], _BOTH, [20, 85]),
     # a row for each round; an answer that looks like a list is one answer
-    ([{"question_id": "q", "answer": each} for each in _SAID], _SAID, [None, None]),
+    ([{"question_id": "q", "model": "m", "answer": each} for each in _SAID], _SAID, [None, None]),
     # thinking and tokens that fit no round are left out
     ([{**_RELEASE, "answer": _ROUNDS, "reason": "?", "usage": [{}]}], _SAID, [None, None]),
 )
