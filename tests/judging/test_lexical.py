@@ -40,12 +40,8 @@ def test_scores(row: str) -> None:
 
 
 SITUATION = "Person A visits the museum on Monday."
-
-
 OPEN, NOT_OPEN = "the door is open", "the door is not open"
 RED_CAR = "the red car blocks the narrow street"
-
-
 CLOSED = ["On Mondays the museum is closed.", "Today is a Monday."]
 SHUT = [SITUATION, "博物馆星期一关门", "今天是星期一"]
 
