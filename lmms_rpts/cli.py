@@ -43,18 +43,10 @@ for panel, commands in {
         add(with_settings(command))
 
 
-def _show_version(wanted: bool) -> None:
-    if wanted:
-        typer.echo(f"lmms-rpts {__version__}")
-        raise typer.Exit
-
-
-@app.callback()
+@app.callback(invoke_without_command=True)
 def _main(
-    version: Annotated[
-        bool,
-        typer.Option("--version", callback=_show_version, is_eager=True, help="Show the version."),
-    ] = False,
+    context: typer.Context,
+    version: Annotated[bool, typer.Option("--version", help="Show the version.")] = False,
     config: Annotated[
         Path | None,
         typer.Option(
@@ -67,6 +59,11 @@ def _main(
     ] = None,
 ) -> None:
     """Options that all commands share."""
+    if version:
+        typer.echo(f"lmms-rpts {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        context.fail("Missing command")
     if config is not None:
         set_variables(**{CONFIG: str(config.absolute())})
     for stream in (sys.stdout, sys.stderr):

@@ -63,7 +63,7 @@ def test_an_estimate_of_saved_responses(command: Command, tmp_path: Path) -> Non
 @table(
     "arguments, named",
     (("rpts_evil",), "Did you mean rpts_eval?"),
-    (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai:MODEL"),
+    (("rpts_demo", "--judge", "opnai:x"), "Did you mean openai?"),
     (("rpts_demo", "--judge", "gpt-4o"), "Did you mean openai:gpt-4o?"),
     (("rpts_dmo",), "Unknown task 'rpts_dmo' of lmms-eval. Did you mean rpts_demo?"),
     (("rpts_demo", "--samples", "/nowhere"), "/nowhere"),

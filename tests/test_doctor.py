@@ -273,7 +273,7 @@ def test_a_judge_is_shown_an_image_if_that_is_set(
     ("none", 0, ("responses are saved and can be scored later",)),
     ("lexical", 0, ("ok ", "not comparable", "AUC 0.48 to 0.58", "docs/judging.md")),
     ("", 1, ("problem ", "openai:MODEL", "hf:NAME_OR_PATH", "lexical", "none")),
-    ("opnai:m", 1, ("Unknown judge 'opnai:m'", "Did you mean openai:MODEL?")),
+    ("opnai:m", 1, ("Unknown judge 'opnai:m'", "Did you mean openai?")),
     ("openai:m", 1, ("The judge 'openai:m' cannot be used", "set OPENAI_API_KEY")),
 )
 def test_a_judge_without_a_server(doctor: Doctor, judge: str, code: int, shown: Any) -> None:

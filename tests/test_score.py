@@ -261,7 +261,7 @@ def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]
 
 
 @pytest.mark.slow
-@table("number, status", (signal.SIGINT, 130), (signal.SIGHUP, 129), (signal.SIGKILL, -9))
+@table("number, status", (signal.SIGINT, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9))
 def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
     data: Path, number: signal.Signals, status: int
 ) -> None:

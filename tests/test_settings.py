@@ -19,6 +19,7 @@ from lmms_rpts.base.settings import (
     set_variables,
     with_variables,
 )
+from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.tasks.registry import SETTINGS_TABLES, configuration
 from tests.support.environment import VARIABLES
 from tests.support.tables import table
@@ -180,7 +181,6 @@ WRONG_PRICES = ["0.15", "0.15/", "1/2/3", "$1/$2", "-1/2", "nan/1", "1/inf", "1e
     ("ROME_GRADER", "LLM", "should be 'rule', 'llm' or 'recommended'"),
     ("REFORM_LIMIT_SAMPLES", "0", "should be greater than or equal to 1"),
     ("LMMS_RPTS_MAX_JUDGE_TOKENS", "1e6", "should be a valid integer"),
-    ("LMMS_RPTS_MAX_JUDGE_COST", "2.5", "needs the price of a million tokens: set LMMS_RPTS_PRICE"),
     *(("LMMS_RPTS_PRICE", price, "0.15/0.60") for price in WRONG_PRICES),
 )
 def test_a_wrong_variable_is_named_with_what_is_allowed(
@@ -192,6 +192,12 @@ def test_a_wrong_variable_is_named_with_what_is_allowed(
     assert str(caught.value).startswith(f"{name}={value!r}"[:60])
     assert allowed in str(caught.value)
     assert len(str(caught.value)) < 500
+
+
+def test_a_limit_in_money_needs_a_price(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LMMS_RPTS_MAX_JUDGE_COST", "2.5")
+    with pytest.raises(SettingError, match=r"LMMS_RPTS_MAX_JUDGE_COST: needs .* LMMS_RPTS_PRICE"):
+        open_budget(load_settings())
 
 
 @table(

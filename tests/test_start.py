@@ -13,7 +13,7 @@ from tests.support.tables import table
 HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib", "pyarrow")
 FRAMES = ("pandas", "scipy")
 ENGINE = ("numpy", "jinja2")
-PAGES = ("jinja2", "PIL", "lmms_rpts.report.pages", "lmms_rpts.host.task_files")
+PAGES = ("jinja2", "lmms_rpts.report.pages", "lmms_rpts.host.task_files")
 GRADERS = tuple(f"lmms_rpts.tasks.{name}.record" for name in ("rome", "cmmath", "reform_eval"))
 _PROGRAM = (
     "import sys\n"

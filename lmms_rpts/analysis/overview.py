@@ -50,7 +50,7 @@ def outcome(response: RptsRecord) -> Outcome:
         return "unjudged"
     if response.outcome == "no_steps":
         return "no_steps"
-    sound = response.sound
+    sound = is_sound(response.rpts, response.settings.threshold)
     if response.answer.correct:
         return "right_sound" if sound else "right_unsound"
     return "wrong_sound" if sound else "wrong_unsound"

@@ -122,7 +122,7 @@ def read_line_at(path: Path, offset: int) -> Row:
     """The row of JSON lines with this ``offset``."""
     with path.open("rb") as file:
         file.seek(offset)
-        return _line(path, f"byte {offset}", 0, file.readline(), offset)
+        return _row(path, f"byte {offset}", 0, file.readline(), offset=offset)
 
 
 def read_objects(path: Path) -> Iterator[Row]:
@@ -216,7 +216,7 @@ def _json(path: Path) -> Iterator[Row]:
             for at, line in enumerate(file, 1):
                 if line.removeprefix(BOM_UTF8).strip():
                     place = None if isinstance(file, io.BytesIO) else offset
-                    yield _line(path, f"line {at}", number, line, place)
+                    yield _row(path, f"line {at}", number, line, offset=place)
                     number += 1
                 offset += len(line)
             return
@@ -225,26 +225,23 @@ def _json(path: Path) -> Iterator[Row]:
         yield _row(path, f"row {number + 1}", number, value, key)
 
 
-def _line(path: Path, place: str, number: int, line: bytes, offset: int | None) -> Row:
-    """A row of JSON lines."""
-    text = line.removeprefix(BOM_UTF8).strip()
-    try:
-        return _row(path, place, number, parse_json(text.decode()), offset=offset)
-    except ValueError as error:
-        fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
-        is_open = not text.endswith(b"}") or text.count(b"{") > text.count(b"}")
-        if text.startswith(b"{") and is_open and not line.endswith(b"\n"):
-            fault = CUT_SHORT
-        return Row(path, place, number, {}, fault=fault, offset=offset)
-
-
 def _row(
     path: Path, place: str, number: int, value: Any, key: str = "", offset: int | None = None
 ) -> Row:
-    if isinstance(value, dict):
-        return Row(path, place, number, value, key, offset=offset)
-    fault = f"should be a JSON object in braces, not {shown(value)}"
-    return Row(path, place, number, {}, key, fault, offset=offset)
+    """A row with this value, or of the line of JSON that holds it."""
+    fault = ""
+    if isinstance(value, bytes):
+        line, text = value, value.removeprefix(BOM_UTF8).strip()
+        try:
+            value = parse_json(text.decode())
+        except ValueError as error:
+            fault = "is not UTF-8" if isinstance(error, UnicodeDecodeError) else str(error)
+            is_open = not text.endswith(b"}") or text.count(b"{") > text.count(b"}")
+            if text.startswith(b"{") and is_open and not line.endswith(b"\n"):
+                fault = CUT_SHORT
+    if not fault and not isinstance(value, dict):
+        fault = f"should be a JSON object in braces, not {shown(value)}"
+    return Row(path, place, number, {} if fault else value, key, fault, offset=offset)
 
 
 def _listed(value: Any) -> Iterable[tuple[str, Any]]:

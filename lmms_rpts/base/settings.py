@@ -116,7 +116,7 @@ class Table(BaseSettings):
             return cls(**options)
         except ValidationError as error:
             fault = error.errors(include_url=False)[0]
-        place, file = fault["loc"][0], str(config_file())
+        place, file = fault["loc"][0], str(read_file()[0])
         (name,) = (each for each in cls.model_fields if place in (each, *cls.VARIABLES[each]))
         origin = name if name in options else cls.origin(name)
         if cls.model_fields[name].repr:
@@ -136,7 +136,7 @@ class Table(BaseSettings):
     @classmethod
     def origin(cls, name: str) -> str:
         """The variable that sets a field, else the file."""
-        return next(filter(_variable, cls.VARIABLES[name]), str(config_file()))
+        return next(filter(_variable, cls.VARIABLES[name]), str(read_file()[0]))
 
 
 def _default_cache() -> Path:
@@ -224,15 +224,6 @@ def load_settings(**options: object) -> Settings:
     return whole if processes == 1 else whole.model_copy(update=share)
 
 
-def config_file() -> Path | None:
-    """The file of settings; None if there is none."""
-    named = _variable(CONFIG)
-    path = Path(os.path.expanduser(named or FILE)).absolute()
-    if named and (path.is_dir() or not path.exists()):
-        raise SettingError(f"{CONFIG}={named!r}: there is no such file")
-    return path if path.exists() else None
-
-
 def set_variables(**variables: str) -> None:
     """Set variables for the rest of this process, and for those that it starts."""
     os.environ |= variables
@@ -247,9 +238,10 @@ def clear_variables(*prefixes: str) -> None:
 def refuse_unknown(tables: Iterable[type[Table]]) -> None:
     """Refuse misspelt settings, and tables of the file that are none of these."""
     _content(Settings)
-    found = [name for name, value in _read_file().items() if isinstance(value, dict)]
+    file, content = read_file()
+    found = [name for name, value in content.items() if isinstance(value, dict)]
     known = ["judge", "extra_body", *(table.TABLE for table in tables)]
-    _check_names(found, known, place=f" in {config_file()}")
+    _check_names(found, known, place=f" in {file}")
 
 
 def with_variables(words: Iterable[str], tables: Iterable[type[Table]]) -> str:
@@ -280,9 +272,16 @@ def _variable(name: str) -> str:
     return os.environ.get(name, "").strip()
 
 
-def _read_file() -> dict[str, Any]:
-    """The content of the file; a table [judge] is the settings ``judge`` and ``extra_body``."""
-    file = config_file()
+def read_file() -> tuple[Path | None, dict[str, Any]]:
+    """The file of settings, None if there is none, and its content.
+
+    A table [judge] is the settings ``judge`` and ``extra_body``.
+    """
+    named = _variable(CONFIG)
+    path = Path(os.path.expanduser(named or FILE)).absolute()
+    if named and (path.is_dir() or not path.exists()):
+        raise SettingError(f"{CONFIG}={named!r}: there is no such file")
+    file = path if path.exists() else None
     try:
         content = dict(TomlSource(Table, file).toml_data)
     except (OSError, ValueError) as error:  # no TOML, or not in UTF-8
@@ -290,7 +289,7 @@ def _read_file() -> dict[str, Any]:
     if isinstance(judge := content.get("judge"), dict):
         _check_names(judge, ["name", "extra_body"], place=f" in [judge] of {file}")
         content |= {"judge": None} | {name.replace("name", "judge"): judge[name] for name in judge}
-    return content
+    return file, content
 
 
 def _content(table: type[Table]) -> dict[str, Any]:
@@ -305,7 +304,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
     if table.TABLE:  # other programs may have variables that begin with the name of a benchmark
         ends = [name for name in ends if get_close_matches(name, known, 1, 0.85)]
     _check_names(ends, known if table.TABLE else ["CONFIG", *known], prefix)
-    content, names, file = _read_file(), table.SETTINGS, config_file()
+    (file, content), names = read_file(), table.SETTINGS
     if table.TABLE:
         content = content.get(table.TABLE, {})
         content = content if isinstance(content, dict) else {}

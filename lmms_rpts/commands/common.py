@@ -20,7 +20,7 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import refuse_unknown, with_variables
-from lmms_rpts.runs.files import check_writable, draft_of
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.tasks.registry import SCORED, SETTINGS_TABLES, benchmark_of
 
 if TYPE_CHECKING:
@@ -139,15 +139,6 @@ def check_suffixes(paths: Sequence[Path] | None, allowed: tuple[str, ...]) -> Se
 def fail_to_write(path: Path, error: Exception) -> NoReturn:
     """Exit with the message that a file or folder cannot be written."""
     fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
-
-
-def check_outputs(paths: Iterable[Path]) -> None:
-    """Fail if a file cannot be written; to be called before any judge call."""
-    for path in paths:
-        try:
-            check_writable(path)
-        except OSError as error:
-            fail_to_write(path, error)
 
 
 def protect_inputs(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import shlex
 import shutil
 import signal
@@ -9,8 +10,8 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
+from functools import partial
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import typer
@@ -25,17 +26,10 @@ from lmms_rpts.analysis.scoring import (
 )
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import Settings, load_settings
-from lmms_rpts.commands.common import (
-    IncludePath,
-    Judge,
-    check_outputs,
-    fail,
-    fail_to_write,
-    same_command,
-)
+from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
 from lmms_rpts.judging.budget import usage_text
+from lmms_rpts.runs.files import check_writable
 from lmms_rpts.runs.responses import RunKey, SavedResponses
-from lmms_rpts.runs.work import run_async
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -118,7 +112,6 @@ def score(
         from lmms_rpts.commands.report import check_page
 
         check_page(page)
-    check_outputs([output / "results.json", *filter(None, (page, requests))])
     # A folder with two runs of the same documents is no longer a single run.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
@@ -127,7 +120,11 @@ def score(
     batch = _request_file(settings, requests, replies) if requests or replies else nullcontext()
     done: list[Scored] = []
     try:
-        with _terminable(), batch as waiting:
+        for path in (output / "results.json", *filter(None, (page, requests))):
+            check_writable(path)  # before any judge call
+        for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
+            signal.signal(ending, signal.default_int_handler)
+        with batch as waiting:
             saved = find_responses(samples, task)
             for skipped in sorted(saved.passed_over):
                 typer.echo(f"Ignored: responses to {skipped}")
@@ -136,25 +133,17 @@ def score(
                 run: plan_run(saved, run, settings, selection, task, include_path, correct)
                 for run in runs
             }
+            scoring = partial(score_run, settings=settings, source=saved.path, requests=waiting)
             if requests and waiting:
                 for run, model in runs.items():
-                    planned, source = plans[run], saved.path
-                    run_async(score_run(planned, model, settings, source=source, requests=waiting))
+                    asyncio.run(scoring(plans[run], model))
                 if _write_requests(waiting, requests, replies, settings):
                     raise typer.Exit
             for run, model in runs.items():
                 at = "" if run.round is None else f", round {run.round + 1}"
                 judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans[run]))
                 typer.echo(f"Scoring {model}{at}, judge: {judges}")
-                scored = run_async(
-                    score_run(
-                        *(plans[run], model, settings),
-                        source=saved.path,
-                        output=output,
-                        requests=waiting,
-                        selection=selection,
-                    )
-                )
+                scored = asyncio.run(scoring(plans[run], model, output=output, selection=selection))
                 done.append(scored)
                 _show(scored, alone=len(runs) == 1)
                 if scored.stopped and not replies:
@@ -234,21 +223,6 @@ def _what_is_kept(settings: Settings) -> str:
     if paid and settings.cache and (settings.cache / FILE).is_file():
         return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
     return f"To start again, {again}"
-
-
-@contextmanager
-def _terminable() -> Iterator[None]:
-    """Turn termination signals into SystemExit, so that no drafts of files are left."""
-
-    def end(number: int, frame: FrameType | None) -> None:
-        raise SystemExit(128 + number)
-
-    before = {number: signal.signal(number, end) for number in _ENDINGS}
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
 
 
 # --- request files of batch APIs -----------------------------------------------------------------

@@ -15,10 +15,10 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.commands.blocks import Output
 from lmms_rpts.commands.common import (
     Judge,
-    check_outputs,
     check_suffixes,
     complain,
     fail,
+    fail_to_write,
     protect_inputs,
 )
 from lmms_rpts.stats.figures import cost
@@ -138,10 +138,15 @@ def validate(
 
 def _measure(plan: Plan, files: Sequence[Path]) -> None:
     from lmms_rpts.commands.validity_tables import answers_output, frame_of, validity_blocks
+    from lmms_rpts.runs.files import check_writable
     from lmms_rpts.validation import run
     from lmms_rpts.validation.answers import validate_answers
 
-    check_outputs(files)
+    for path in files:
+        try:
+            check_writable(path)  # before any judge call
+        except OSError as error:
+            fail_to_write(path, error)
     protect_inputs([], files, *(file for each in plan.sets for file in each.loaded.files))
     try:
         if plan.sets[0].loaded.layout.answers:

@@ -43,13 +43,11 @@ class TransformFilter(RptsFilter):
         grade: Grader | None = None,
     ) -> None:
         super().__init__()
-        settings = session().settings
+        settings, place = session().settings, "rpts_transform: "
+        reads = parse_choice(f"{place}mode", mode, get_args(TransformMode))
+        form = parse_choice(f"{place}answer", answer, ANSWER_FORMS)
         self.options = Options.of(
-            settings,
-            mode=parse_choice("rpts_transform: mode", mode, get_args(TransformMode)),
-            max_steps=max_steps,
-            answer=parse_choice("rpts_transform: answer", answer, ANSWER_FORMS),
-            grade=grade,
+            settings, mode=reads, max_steps=max_steps, answer=form, grade=grade
         )
         self.judge = choose_judge(settings, judge, self.options).name
 

@@ -209,7 +209,11 @@ def find_statement(response: str) -> Statement:
         if text and not text.endswith(("?", "？")):
             after = spoken[end + len(text) :]
             asks = text.endswith("吗") or after[:3].lstrip(" *$").startswith(("?", "？"))
-            revised = asks or _takes_back(after) or _REVISED.search(text[:2000]) is not None
+            revised = (
+                asks
+                or _TAKES_BACK.search(after[:2000]) is not None
+                or _REVISED.search(text[:2000]) is not None
+            )
             at = spoken.find(text.split("\n", 1)[0], end)
             after = spoken[max(at, end) + len(text) :]
             return Statement(text, True, "", spoken[end:], spoken, revised, end, after)
@@ -217,7 +221,7 @@ def find_statement(response: str) -> Statement:
         end = spoken.find("\n", box_end)
         line = spoken[spoken.rfind("\n", 0, box_at) + 1 : len(spoken) if end < 0 else end]
         after = spoken[box_end:]
-        block, revised = spoken[box_at:], _takes_back(after)
+        block, revised = spoken[box_at:], _TAKES_BACK.search(after[:2000]) is not None
         after = after.lstrip("$*\\] )")
         return Statement(line.strip(), True, boxed, block, spoken, revised, box_at, after)
     behind = EXPLAINED.search(spoken)
@@ -351,6 +355,7 @@ def _last_sentence(text: str) -> str:
 
 
 _RETRACTS = phrases("retracts")
+_TAKES_BACK = re.compile(f"{_REVISED.pattern}|{_RETRACTS.pattern}", re.IGNORECASE)
 # "Answer: B. Wrong, it is C", "B -> C": what takes the answer before it back
 _OPENS = re.compile(
     r"[\s\W]{0,8}(?:(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))",
@@ -362,10 +367,6 @@ _STRUCK = re.compile(
     r"~~|[\u0335-\u0338\u20d2\u20d3\u20e5\u20eb]|<(?:s|del|strike)>|\\(?:[bx]?cancel|sout)(?![a-z])",
     re.IGNORECASE,
 )
-
-
-def _takes_back(after: str) -> bool:
-    return any(pattern.search(after[:2000]) for pattern in (_REVISED, _RETRACTS))
 
 
 def retracts(after: str) -> bool:

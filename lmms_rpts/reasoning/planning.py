@@ -5,6 +5,8 @@ Repair and plan are those of the published code (RPTS, arXiv 2511.06899).
 
 from __future__ import annotations
 
+import re
+import unicodedata
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
@@ -14,6 +16,23 @@ from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, 
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
+
+
+# Similarity above which a conclusion restates a text; for a clue as published.
+RESTATES_ABOVE = 0.75
+_SEPARATORS = re.compile(r"[^\w\u4e00-\u9fff]+")
+_CHINESE = re.compile(r"[\u4e00-\u9fff]")
+_LONGEST_COMPARED = 4000
+
+
+def restates(conclusion: str, text: str) -> bool:
+    """Whether a conclusion restates a text, by cosine similarity of their sets of 3 characters."""
+    texts = conclusion[:_LONGEST_COMPARED], text[:_LONGEST_COMPARED]
+    size = 2 if all(map(_CHINESE.search, texts)) else 3
+    folded = (unicodedata.normalize("NFKC", each).lower() for each in texts)
+    plain = (_SEPARATORS.sub(" ", each).strip() for each in folded)
+    one, two = ({each[k : k + size] for k in range(len(each) - size + 1)} for each in plain)
+    return bool(one and two) and len(one & two) / (len(one) * len(two)) ** 0.5 > RESTATES_ABOVE
 
 
 def repair_chain(

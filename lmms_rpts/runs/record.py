@@ -8,7 +8,14 @@ from collections.abc import Set as AbstractSet
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import Field, GetJsonSchemaHandler, PlainValidator, ValidationError, WithJsonSchema
+from pydantic import (
+    Field,
+    GetJsonSchemaHandler,
+    PlainValidator,
+    PrivateAttr,
+    ValidationError,
+    WithJsonSchema,
+)
 from pydantic.json_schema import JsonSchemaValue
 from pydantic_core import CoreSchema
 from typing_extensions import Self
@@ -80,6 +87,7 @@ class Asked(Model):
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)
+    _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
     def of(
@@ -98,11 +106,18 @@ class Asked(Model):
             if name not in known and not field.exclude and (key in doc or field.is_required()):
                 given[name] = doc.get(key)
         try:
-            return cls.model_validate({**given, **known}, by_name=True)
+            asked = cls.model_validate({**given, **known}, by_name=True)
         except ValidationError:
             kinds = {name: cls.model_fields[name].annotation for name in given}
             read = {name: _recorded(value, kinds[name]) for name, value in given.items()}
-            return cls.model_validate({**read, **known}, by_name=True)
+            asked = cls.model_validate({**read, **known}, by_name=True)
+        asked._document = doc
+        return asked
+
+    @property
+    def document(self) -> Mapping[str, Any]:
+        """The document that the question was made of; empty if it was read from a record."""
+        return self._document
 
     @property
     def key(self) -> tuple[str, int]:

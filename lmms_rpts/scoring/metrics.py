@@ -26,15 +26,17 @@ _GROUPS = {
             "accuracy_rpts",
             lambda record: (
                 None
-                if record.sound is None or record.answer.correct is None
-                else float(record.answer.correct and record.sound)
+                if record.rpts is None or record.answer.correct is None
+                else float(
+                    record.answer.correct and is_sound(record.rpts, record.settings.threshold)
+                )
             ),
             words="right answers with an RPTS of at least 0.5",
         ),
         _of_answers(
             "right_for_wrong_reason",
             lambda record: (
-                float(not record.sound)
+                float(not is_sound(record.rpts, record.settings.threshold))
                 if record.outcome == "scored" and record.answer.correct
                 else None
             ),

@@ -14,7 +14,7 @@ from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults,
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import NO_NAMES, Asked, OwnId, unset
+from lmms_rpts.runs.record import Asked, OwnId, unset
 
 A = TypeVar("A", bound=Asked)
 
@@ -94,17 +94,7 @@ class Question(Asked):
     images_known: Flag = unset(
         True, "false if the images are not at hand, and their number is not known; omitted if true"
     )
-    _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
     _images: tuple[JudgeImage, ...] | None = PrivateAttr(None)
-
-    @classmethod
-    def of(
-        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
-    ) -> Question:
-        """The question of a document, with its images; see `Asked.of`."""
-        question = super().of(doc, names, **known)
-        question._document, question._images = doc, getattr(doc, "images", None)
-        return question
 
     def with_images(
         self, load: Callable[[], Sequence[Any]], longest: int = DEFAULT_LONGEST
@@ -116,12 +106,7 @@ class Question(Asked):
     @property
     def images(self) -> tuple[JudgeImage, ...] | None:
         """The images for judges with vision; None if they are not available."""
-        return self._images
-
-    @property
-    def document(self) -> Mapping[str, Any]:
-        """The document that the question was made of; empty if it was read from a record."""
-        return self._document
+        return getattr(self.document, "images", None) if self._images is None else self._images
 
     @property
     def id(self) -> str:

@@ -21,7 +21,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import ClueKind, Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
+from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality
 from lmms_rpts.runs.record import FromJudge, Record, unset
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.question import Question
@@ -202,11 +202,6 @@ class RptsRecord(Record):
         """
         answer = self.answer
         return answer.correct is None and answer.error is not None and answer.by != "task"
-
-    @property
-    def sound(self) -> bool | None:
-        """Whether the reasoning counts as sound; None without a score."""
-        return None if self.rpts is None else is_sound(self.rpts, self.settings.threshold)
 
     def mean_of(self, modality: Modality, of: Callable[[float], float] = float) -> float | None:
         """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""

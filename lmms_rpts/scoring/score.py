@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any
+from typing import Any, ClassVar
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE
@@ -28,6 +26,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.answer_lines import UNDETERMINED
 from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
@@ -140,39 +139,29 @@ class RptsScorer(Scorer):
 
     RECORD, METRICS = RptsRecord, METRICS
     UNSCORED = "judged and are left out of the means (judge_coverage)"
-
+    COUNTED: ClassVar[Mapping[str, Callable[[RptsRecord], object]]] = {
+        "stepless": lambda it: it.outcome == "no_steps",
+        "cut": lambda it: any(each.startswith(CUT) for each in it.transform.problems),
+        "right": lambda it: it.answer.correct,
+        "graded": lambda it: it.answer.correct is not None,
+        "unstated": lambda it: it.answer.value == UNDETERMINED and it.answer.correct is False,
+        "undecided": lambda it: it.undecided and it.answer.error,
+    }
     options: Options = field(kw_only=True)
-    _counts: Counter[str] = field(default_factory=Counter, init=False)
-    _undecided: Counter[str] = field(default_factory=Counter, init=False)
-
-    def question(self, doc: Mapping[str, Any]) -> Question:
-        """The question of a document."""
-        return Question.of(doc)
+    question: Callable[[Mapping[str, Any]], Question] = field(default=Question.of, kw_only=True)
 
     async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""
         return await score_response(response, question, judge, self.options)
 
-    def note(self, record: RptsRecord) -> None:  # type: ignore[override]  # its own records
-        """Count a record for the warnings of ``report``."""
-        super().note(record)
-        counts, answer = self._counts, record.answer
-        counts[record.outcome] += 1
-        counts["cut"] += any(each.startswith(CUT) for each in record.transform.problems)
-        counts["right"] += answer.correct is True
-        counts["graded"] += answer.correct is not None
-        counts["unstated"] += answer.value == UNDETERMINED and answer.correct is False
-        if record.undecided:
-            self._undecided[str(answer.error)] += 1
-
     def report(self) -> None:
         """Log what the table of results does not show."""
         super().report()
-        counts, total = self._counts, self.total
-        if undecided := self._undecided.total():
+        counts, total = {name: self.counts[name].total() for name in self.COUNTED}, self.total
+        if undecided := counts["undecided"]:
             graded, right = counts["graded"] + undecided, counts["right"]
             note = undecided_note(undecided, total, right / graded, (right + undecided) / graded)
-            most = visible(self._undecided.most_common(1)[0][0])
+            most = visible(self.counts["undecided"].most_common(1)[0][0])
             logger.warning("{}; most often: {}", note, most)
         if counts["unstated"]:
             logger.warning(
@@ -187,10 +176,10 @@ class RptsScorer(Scorer):
                 self.judge,
                 backend.caveat and f"; {backend.caveat}",
             )
-        if counts["no_steps"] >= STEPLESS_FROM * total:
+        if counts["stepless"] >= STEPLESS_FROM * total:
             logger.warning(
                 "{} of {} responses have no readable step (parse_rate), so that their RPTS is 0{}",
-                counts["no_steps"],
+                counts["stepless"],
                 total,
                 f": {self.judge!r} cannot divide free text into steps; a judge that writes text "
                 "(openai:, hf:) can" * (not backend.writes),

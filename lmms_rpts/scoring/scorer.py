@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
-from collections.abc import Mapping
+from collections import Counter, defaultdict
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -63,23 +63,28 @@ class Scorer:
     Attributes:
         RECORD, METRICS: the type of its records, and their metrics.
         UNSCORED: what responses without a score are, and the metric that counts them.
+        COUNTED: what else is counted of records, by name: a function that returns True or the
+            reason; anything else that is false is not counted.
         judge: name of the judge to ask; ``none`` if nobody is asked.
+        question: returns the question of a document.
         total, empty: how many records were noted, and how many of empty responses.
         failed, unscored: why there is no response, or no score, and how often.
+        counts: for each of ``COUNTED``, the reasons and how often.
     """
 
     RECORD: ClassVar[type[Record]]
     METRICS: ClassVar[Metrics]
     UNSCORED: ClassVar[str]
+    COUNTED: ClassVar[Mapping[str, Callable[[Any], object]]] = {}
     judge: str = NO_JUDGE
+    question: Callable[[Mapping[str, Any]], Any] = field(default=lambda doc: doc, kw_only=True)
     total: int = field(default=0, init=False)
     empty: int = field(default=0, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)
     unscored: Counter[str] = field(default_factory=Counter, init=False)
-
-    def question(self, doc: Mapping[str, Any]) -> Any:
-        """The question of a document; here the document itself."""
-        return doc
+    counts: dict[str, Counter[str]] = field(
+        default_factory=lambda: defaultdict(Counter), init=False
+    )
 
     async def score(self, response: str | None, question: Any, judge: Client) -> Any:
         """The record of a response; raises nothing for bad output of a model or judge."""
@@ -94,6 +99,9 @@ class Scorer:
         self.empty += not str(record.text).strip()
         if record.reason and record.reason != NOT_JUDGED:
             self.unscored[record.reason] += 1
+        for name, counted in self.COUNTED.items():
+            if found := counted(record):
+                self.counts[name][str(found)] += 1
 
     def report(self) -> None:
         """Log what the table of results does not show."""

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
@@ -24,7 +23,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, restates
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import Reading
@@ -103,24 +102,25 @@ async def judge_step(
     if isinstance(query, Unseen) or (query.images and question.images is None):
         return None, (), Unseen().reason
 
-    async def ask(kind: str, evidence: Sequence[str], **fields: Any) -> Verdict:
-        images = question.images if query.images else None
-        shown = tuple(images[at] for at in query.images) if images else ()
-        request = options.prompts.request(
-            kind, question.language, images=shown, conclusion=query.conclusion, **fields
-        )
-        verdict = await judge.ask(request)
-        texts = tuple(text.strip() for text in evidence)
-        return verdict.model_copy(update={"evidence": texts, "images": query.images})
-
     if isinstance(query, ImageQuery):
-        verdict = await ask("image", query.facts, facts=query.facts)
-        return verdict.score, (verdict,), None
-    context, premises = query.context, query.premises
-    first = await ask("inference", premises, context=context, premises=premises)
-    if first.score is None or first.score >= SECOND_QUESTION_BELOW:
-        return first.score, (first,), None
-    premises = tuple(query.fallback_premises)
-    second = await ask("inference", premises, context=context, premises=premises)
-    score = None if second.score is None else combine_answers(first.score, second.score)
-    return score, (first, second), None
+        kind, name = "image", "facts"
+        rounds: list[Sequence[str]] = [query.facts]
+        fields: dict[str, Any] = {}
+    else:
+        kind, name = "inference", "premises"
+        rounds = [query.premises, query.fallback_premises]
+        fields = {"context": query.context}
+    fields |= {"conclusion": query.conclusion}
+    fields |= {"images": tuple((question.images or ())[at] for at in query.images)}
+    verdicts: list[Verdict] = []
+    for given in map(tuple, rounds):
+        fields[name] = given
+        request = options.prompts.request(kind, question.language, **fields)
+        verdict = await judge.ask(request)
+        texts = tuple(text.strip() for text in given)
+        verdicts.append(verdict.model_copy(update={"evidence": texts, "images": query.images}))
+        if verdict.score is None:
+            return None, tuple(verdicts), None
+        if verdict.score >= SECOND_QUESTION_BELOW:
+            break
+    return combine_answers(*(each.score or 0.0 for each in verdicts)), tuple(verdicts), None

@@ -23,7 +23,6 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.judging.backends.lexical import restates
 from lmms_rpts.reasoning import (
     InferenceQuery,
     ReasoningChain,
@@ -31,6 +30,7 @@ from lmms_rpts.reasoning import (
     plan_steps,
     repair_chain,
 )
+from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.runs.validity import BUILT_IN, DRAWN
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.layouts import Layout

@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging.backends.lexical import LexicalJudge, restates
+from lmms_rpts.judging.backends.lexical import LexicalJudge
 from lmms_rpts.judging.parsers import parse_score
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import RefusedError, Request
+from lmms_rpts.reasoning.planning import restates
 from tests.support.tables import table
 
 

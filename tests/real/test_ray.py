@@ -30,7 +30,7 @@ def test_a_data_set_of_responses_is_scored(monkeypatch: pytest.MonkeyPatch) -> N
     ray.init(num_cpus=2, include_dashboard=False, log_to_driver=False)
     try:
         data = ray.data.from_items(rows).map_batches(score, batch_size=5, batch_format="pandas")
-        found = {each["doc_id"]: each["rpts"] for each in data.take_all()}
+        found = {each["id"]: each["rpts"] for each in data.take_all()}
     finally:
         ray.shutdown()
-    assert [found[each["doc_id"]] for each in rows] == pytest.approx(expected)
+    assert [found[each["id"]] for each in rows] == pytest.approx(expected)

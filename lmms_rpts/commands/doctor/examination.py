@@ -32,8 +32,8 @@ from lmms_rpts.base.masking import mask
 from lmms_rpts.base.settings import (
     FILE,
     SettingError,
-    config_file,
     load_settings,
+    read_file,
     refuse_unknown,
     secrets,
 )
@@ -132,7 +132,7 @@ def check_settings(judge: str | None = None) -> list[Check]:
             ]
     except SettingError as error:
         return [problem("settings", error)]
-    order = f"options come before variables, {config_file() or FILE} and defaults"
+    order = f"options come before variables, {read_file()[0] or FILE} and defaults"
     return [Check("settings", "ok", f"{order}; set:{''.join(found) or ' nothing'}")]
 
 

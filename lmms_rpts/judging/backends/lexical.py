@@ -15,7 +15,6 @@ from typing import Any
 from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import RefusedError, Reply, Request
 
-_LETTERS = re.compile(r"[^\w\u4e00-\u9fff]+")  # what separates words
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 # 3, 10:30, 2.5: numbers that a description must share with its fact
 _NUMBER = re.compile(r"\d{1,12}(?:[.:]\d{1,6})?")
@@ -26,9 +25,6 @@ _NEGATION = re.compile(
     re.IGNORECASE,
 )
 _LONGEST = 4000
-
-# Similarity above which a conclusion restates a text; for a clue as published.
-RESTATES_ABOVE = 0.75
 
 # Words of any sentence are ignored; negations are compared separately.
 _COMMON_ENGLISH = (
@@ -90,16 +86,6 @@ class LexicalJudge:
             fits *= 1.0 if follows or numbers <= told else _MISMATCH
             score = max(score, fits)
         return Reply(f"Score: {score:.1f}", value=round(score, 1))
-
-
-def restates(conclusion: str, text: str) -> bool:
-    """Whether a conclusion restates a text, by cosine similarity of their sets of 3 characters."""
-    texts = conclusion[:_LONGEST], text[:_LONGEST]
-    size = 2 if all(map(_CHINESE.search, texts)) else 3
-    folded = (unicodedata.normalize("NFKC", each).lower() for each in texts)
-    plain = (_LETTERS.sub(" ", each).strip() for each in folded)
-    one, two = ({each[k : k + size] for k in range(len(each) - size + 1)} for each in plain)
-    return bool(one and two) and len(one & two) / (len(one) * len(two)) ** 0.5 > RESTATES_ABOVE
 
 
 def _content(text: str) -> set[str]:

@@ -23,7 +23,7 @@ BENCHMARK = Benchmark(
         "rpts_aggregate": "lmms_rpts.filters.rpts:AggregateFilter",
     },
     record="lmms_rpts.scoring.record:RptsRecord",
-    scorer=f"{_HERE}.scorer:rpts_scorer",
+    scorer=f"{_HERE}.data:rpts_scorer",
     grades=f"{_HERE}.summary:GRADING",
     scored={
         "rpts_eval": ("rpts_eval_en", "rpts_eval_zh"),

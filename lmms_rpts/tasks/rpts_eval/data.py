@@ -1,4 +1,4 @@
-"""Data of RPTS-Eval and of the demo: their place, their checks, and the documents for lmms-eval.
+"""Data of RPTS-Eval and of the demo: their place, their checks, their documents and their scorer.
 
 The YAML files refer to ``kwargs_en``, ``kwargs_zh`` and ``kwargs_demo`` of this module. These are
 computed whenever a task is built, not once at import, so that RPTS_PATH is read again. So are
@@ -15,10 +15,18 @@ from typing import TYPE_CHECKING, Any, ClassVar
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Several, Text
-from lmms_rpts.base.settings import Place, Table, load_settings, setting
+from lmms_rpts.base.settings import Place, Settings, Table, load_settings, setting
+from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.scoring.options import Options, choose_judge
-from lmms_rpts.scoring.question import ReasoningDocument, Stance, field_faults, gold_faults
+from lmms_rpts.scoring.question import (
+    Question,
+    ReasoningDocument,
+    Stance,
+    field_faults,
+    gold_faults,
+)
+from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.data import (
     Check,
     DataError,
@@ -35,6 +43,8 @@ if TYPE_CHECKING:
 HUB_DATASET = "nimingshuaishi/RPTS-Eval"
 DEMO = Path(__file__).parents[2] / "demo"
 DEMO_TASK = "rpts_demo"
+DEMO_JUDGE = "lexical"
+"""The judge of the demo, if the settings name none: it needs no key."""
 IMAGES = "images"
 LANGUAGES: dict[str, tuple[str, ...]] = {
     "rpts_eval": ("en", "zh"),
@@ -162,7 +172,7 @@ def _check(*languages: str, judge: str | None = None) -> None:
 
 CHECKS: dict[str, Callable[[], None]] = {
     **{task: partial(_check, *languages) for task, languages in LANGUAGES.items()},
-    DEMO_TASK: partial(_check, judge="lexical"),
+    DEMO_TASK: partial(_check, judge=DEMO_JUDGE),
 }
 
 
@@ -278,6 +288,42 @@ process_docs_zh = partial(attach_images, language="zh")
 process_docs_demo = partial(attach_images, language=None)
 
 
+# --- scoring outside lmms-eval, as the task files say --------------------------------------------
+
+
+def rpts_scorer(task: str, settings: Settings) -> RptsScorer:
+    """The scorer of a task; its questions have images if the judge may see them.
+
+    Raises:
+        JudgeConfigurationError: if no judge is configured, or it cannot be used.
+    """
+    options = Options.of(settings, mode="auto", evidence="facts")
+    default = DEMO_JUDGE if task == DEMO_TASK else None
+    judge = choose_judge(settings, default, options).name
+    folder = None if options.evidence == "facts" else images_folder(task)
+    if folder is None:
+        return RptsScorer(judge, options=options)
+    longest = settings.image_size
+    return RptsScorer(judge, options=options, question=partial(_seen, folder, longest))
+
+
+def _seen(folder: Path, longest: int, doc: Mapping[str, Any]) -> Question:
+    """The question of a document, with its images from this folder, and none outside of it."""
+    question = Question.of(doc)
+
+    def load() -> list[Any]:
+        from PIL import Image
+
+        from lmms_rpts.tasks.images import as_rgb, outside_fault
+
+        paths = [folder / name for name in question.visual_clue]
+        if fault := next(filter(None, (outside_fault(path, folder) for path in paths)), None):
+            raise ImageError(fault)
+        return [as_rgb(Image.open(path)) for path in paths]
+
+    return question.with_images(load, longest)
+
+
 def _metadata(default_judge: str | None) -> Mapping[str, Any]:
     settings = load_settings()
     chosen = {
@@ -299,5 +345,5 @@ def __getattr__(name: str) -> Any:
     if name == "kwargs_demo":
         return {"data_files": {"test": str(DEMO / "instances.json")}}
     if name in ("metadata", "metadata_demo"):
-        return _metadata("lexical" if which else None)
+        return _metadata(DEMO_JUDGE if which else None)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
