@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +17,7 @@ from hypothesis import HealthCheck, settings
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from lmms_rpts.filters.session import reset_session
 from tests.support.fork_server import AVAILABLE, ROOT
+from tests.support.judge_server import Answer, JudgeServer, Serve
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
@@ -89,6 +91,21 @@ def closed_port() -> Iterator[int]:
     """A port of localhost that refuses connections: no server of another test can take it."""
     with reserved_port() as port:
         yield port
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Starts a judge server, which is the judge of the settings from then on."""
+    with ExitStack() as stack:
+
+        def start(answer: Answer | None = None) -> JudgeServer:
+            server = stack.enter_context(JudgeServer(answer))
+            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            reset_session()
+            return server
+
+        yield start
 
 
 @pytest.fixture(scope="session")

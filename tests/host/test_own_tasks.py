@@ -17,7 +17,7 @@ from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
 from tests.support.instances import make_doc, write_folder
-from tests.support.judge_server import JudgeServer, ServerReply
+from tests.support.judge_server import Serve, ServerReply
 from tests.support.rome import make_doc as make_question
 from tests.support.tables import table
 
@@ -139,20 +139,16 @@ def test_groups_and_configurations_are_looked_into(tmp_path: Path) -> None:
             evaluate(tmp_path, task=task)
 
 
-def test_a_plain_mean_leaves_out_what_is_not_judged(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_plain_mean_leaves_out_what_is_not_judged(tmp_path: Path, serve: Serve) -> None:
     write_task(tmp_path, [make_doc(id=at) for at in range(3)])
 
     def refuse_one(body: dict[str, Any]) -> str | ServerReply:
         bad = "refuse me" in json.dumps(body)
         return ServerReply("no", status=400) if bad else "Score: 0.5"
 
-    with JudgeServer(answer=refuse_one) as server:
-        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        responses = [RESPONSE, RESPONSE.replace("closed", "closed, refuse me"), RESPONSE]
-        found = evaluate(tmp_path, replayed(tmp_path, responses))
+    serve(refuse_one)
+    responses = [RESPONSE, RESPONSE.replace("closed", "closed, refuse me"), RESPONSE]
+    found = evaluate(tmp_path, replayed(tmp_path, responses))
     results = found["results"]["shop_check"]
     samples = found["samples"]["shop_check"]
     assert [sample["rpts"] is None for sample in samples] == [False, True, False]

@@ -1,9 +1,9 @@
-"""Fixtures for all judging tests: a clean environment, short pauses, and a judge server."""
+"""Fixtures for all judging tests: a clean environment, short pauses, and the log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from ssl import SSLContext
 
 import pytest
@@ -11,9 +11,6 @@ from loguru import logger
 
 from lmms_rpts.judging import client
 from tests.support.environment import VARIABLES
-from tests.support.judge_server import Answer, JudgeServer
-
-Serve = Callable[..., JudgeServer]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -38,19 +35,6 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.002)
     monkeypatch.setattr(client, "LONGEST_HOLD", 0.002)
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Starts a judge server and points the environment to it."""
-    with ExitStack() as stack:
-
-        def start(answer: Answer | None = None, latency: float = 0.0) -> JudgeServer:
-            server = stack.enter_context(JudgeServer(answer, latency=latency))
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            return server
-
-        yield start
 
 
 @pytest.fixture

@@ -16,9 +16,16 @@ from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.runs.work import run_async
-from tests.judging.conftest import Serve
 from tests.judging.questions import ScriptedJudge, client_of, question, settings_of
-from tests.support.judge_server import ServerReply, blind, by_colour, by_prompt, images_of, text_of
+from tests.support.judge_server import (
+    Serve,
+    ServerReply,
+    blind,
+    by_colour,
+    by_prompt,
+    images_of,
+    text_of,
+)
 
 
 def image(colour: str = "red", name: str = "Image 0") -> JudgeImage:

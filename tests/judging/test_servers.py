@@ -18,9 +18,8 @@ import pytest
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.runs.work import ordered, run_async
-from tests.judging.conftest import Serve
 from tests.judging.questions import question, questions, settings_of
-from tests.support.judge_server import Body, ServerReply
+from tests.support.judge_server import Body, Serve, ServerReply
 from tests.support.tables import table
 
 ROWS = [

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,7 @@ from tests.support import oracle
 from tests.support.environment import configure
 from tests.support.filtered import filtered, records_of
 from tests.support.instances import make_doc
-from tests.support.judge_server import Answer, JudgeServer, ServerReply
+from tests.support.judge_server import Answer, Serve, ServerReply
 from tests.support.tables import table
 
 STEPS = "Conclusion 0: from Image 0, the clock shows nine.\n" + (
@@ -32,22 +31,18 @@ TEN = STEPS.replace("nine", "ten")
 
 
 @pytest.fixture
-def judged(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Any]]:
+def judged(serve: Serve) -> Callable[..., Any]:
     """Runs responses through all filters; returns their records and the requests to the judge."""
-    with ExitStack() as stack:
 
-        def run(
-            responses: list[Any], answer: Answer = oracle.answer, mode: str = "auto"
-        ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
-            server = stack.enter_context(JudgeServer(answer=answer))
-            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            reset_session()
-            (found,) = filtered([responses], [make_doc()], mode=mode)
-            records = [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
-            return records, list(server.requests)
+    def run(
+        responses: list[Any], answer: Answer = oracle.answer, mode: str = "auto"
+    ) -> tuple[list[dict[str, Any]], list[dict[str, Any]]]:
+        server = serve(answer)
+        (found,) = filtered([responses], [make_doc()], mode=mode)
+        records = [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
+        return records, server.requests
 
-        yield run
+    return run
 
 
 def instructions(body: dict[str, Any]) -> str:
