@@ -22,7 +22,8 @@ from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.ports import reserved_port
-from tests.support.saved_runs import write_saved_runs
+from tests.support.reference import reference
+from tests.support.saved_runs import write_gold, write_saved_runs
 
 collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
@@ -141,6 +142,18 @@ def demo(shared_folder: Path) -> Run:
 def saved(shared_folder: Path) -> Path:
     """A folder with the runs ``careful``, ``lucky``, ``rome`` and ``cmmath``."""
     return build_once(shared_folder / "saved", write_saved_runs)
+
+
+@pytest.fixture(scope="session")
+def subset() -> Path:
+    """The folder of a few instances of RPTS-Eval."""
+    return reference("rpts_eval_subset")
+
+
+@pytest.fixture(scope="session")
+def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
+    """Their gold reasoning as responses."""
+    return write_gold(tmp_path_factory.mktemp("responses") / "gold.jsonl", subset)
 
 
 @pytest.fixture(scope="session")

@@ -15,24 +15,13 @@ from lmms_rpts.scoring import metrics
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
-from tests.support.reference import reference
-from tests.support.saved_runs import (
-    LANGUAGES,
-    gold_response,
-    instances,
-    write_gold,
-    write_responses,
-)
+from tests.support.saved_runs import LANGUAGES, gold_response, instances, write_responses
 
 pytestmark = pytest.mark.slow
 
+KEY = "sk-secret-of-the-test"
 TASKS = tuple(f"rpts_eval_{language}" for language in LANGUAGES)
 METRICS = [name for name, each in metrics.METRICS.items() if not each.optional]
-
-
-@pytest.fixture(scope="module")
-def subset() -> Path:
-    return reference("rpts_eval_subset")
 
 
 def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
@@ -40,7 +29,7 @@ def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
         "RPTS_PATH": str(subset),
         "LMMS_RPTS_JUDGE": "openai:oracle",
         "OPENAI_BASE_URL": server.url,
-        "OPENAI_API_KEY": "sk-secret-of-the-test",
+        "OPENAI_API_KEY": KEY,
         **more,
     }
 
@@ -57,12 +46,6 @@ def replay(
     model = ("--model", "replay", "--model_args", f"samples={samples}", "--tasks", "rpts_eval")
     env = settings(server, subset, **env)
     return run_lmms_eval(folder, *model, *more, env=env, processes=processes)
-
-
-@pytest.fixture(scope="module")
-def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """The gold reasoning as responses."""
-    return write_gold(tmp_path_factory.mktemp("responses") / "gold.jsonl", subset)
 
 
 @pytest.fixture(scope="module")
@@ -185,7 +168,7 @@ def test_some_instances_fail_to_be_judged(tmp_path: Path, mixed: Path, subset: P
     scored = [record["rpts"] for record in records.values() if record["outcome"] == "scored"]
     assert results["rpts,none"] == pytest.approx(sum(scored) / len(scored))
     assert all("content policy" in records[doc_id]["reason"] for doc_id in unscored)
-    assert "sk-secret-of-the-test" not in done.output
+    assert KEY not in done.output
 
 
 def test_a_wrong_key_stops_asking_and_keeps_the_responses(
