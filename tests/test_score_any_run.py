@@ -182,63 +182,48 @@ def test_a_report_holds_the_images(tmp_path: Path) -> None:
 # --- tasks of ours, whose answers are graded ------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def graded_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A run of ROME, CMMaTH and ReForm-Eval, and the settings for their data."""
-    folder = tmp_path_factory.mktemp("graded")
-    (folder / "rome").mkdir()
-    (folder / "cmmath").mkdir()
-    rome.write_rome(folder / "rome")
-    cmmath.write_cmmath(folder / "cmmath")
+def test_the_steps_of_responses_whose_answers_we_grade(tmp_path: Path) -> None:
+    """``rome_geo`` alone would grade the answers again; the others have no other way."""
+    for name in ("rome", "cmmath"):
+        (tmp_path / name).mkdir()
+    rome.write_rome(tmp_path / "rome")
+    cmmath.write_cmmath(tmp_path / "cmmath")
     env = {
-        "ROME_PATH": str(folder / "rome"),
-        "CMMATH_PATH": str(folder / "cmmath"),
-        "REFORM_PATH": str(write_reform(folder / "reform")),
+        "ROME_PATH": str(tmp_path / "rome"),
+        "CMMATH_PATH": str(tmp_path / "cmmath"),
+        "REFORM_PATH": str(write_reform(tmp_path / "reform")),
         "LMMS_RPTS_JUDGE": "lexical",
         "LMMS_RPTS_EVIDENCE": "facts",
     }
+    tasks = ("rome_geo", "cmmath_steps", "reform_gqa")
     texts = [
         f"Conclusion 0: from Image 0, {at}\nConclusion 1: from Conclusion 0, so\n(A)"
         for at in range(2)
     ]
     rows = [
         {"task": task, "doc_id": at, "response": text}
-        for task in ("rome_geo", "cmmath_steps", "reform_gqa")
+        for task in tasks
         for at, text in enumerate(texts)
     ]
-    samples = write(folder / "said.jsonl", *rows)
-    done = run_lmms_eval(
-        folder / "out",
+    samples = write(tmp_path / "said.jsonl", *rows)
+    plain = run_lmms_eval(
+        tmp_path / "out",
         *("--model", "replay", "--model_args", f"samples={samples}", "--limit", "2"),
-        *("--tasks", "rome_geo,cmmath_steps,reform_gqa"),
+        *("--tasks", ",".join(tasks)),
         env=env,
     )
-    assert len(list((folder / "out").rglob("*_samples_*.jsonl"))) == 3, done.output
-    return folder, env
-
-
-@table(
-    "task, given",
-    ("rome_geo", "rome_geo_rpts"),
-    ("cmmath_steps", "cmmath_steps"),
-    ("reform_gqa", "reform_gqa"),
-)
-def test_the_steps_of_responses_whose_answers_we_grade(
-    graded_runs: tuple[Path, dict[str, str]], tmp_path: Path, task: str, given: str
-) -> None:
-    """``rome_geo`` alone would grade the answers again; the others have no other way."""
-    folder, env = graded_runs
-    output = tmp_path / task
-    done = run([COMMAND, "score", str(folder / "out"), "--task", given, "-o", str(output)], env=env)
-    assert done.returncode == 0, done.stdout
-    scored = Run(done.stdout, 0, output)
-    plain = Run("", 0, folder / "out").samples(task)
-    records = records_of(scored, f"{task}_rpts")
-    assert len(records) == 2, done.stdout
-    for at, record in records.items():
-        assert len(record["steps"]) == 2
-        assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
-        assert record["answer"]["correct"] is bool(plain[at]["accuracy"] == 1)
+    for task, given in zip(tasks, ("rome_geo_rpts", *tasks[1:]), strict=True):
+        output = tmp_path / task
+        command = [COMMAND, "score", str(plain.folder), "--task", given, "-o", str(output)]
+        done = run(command, env=env)
+        assert done.returncode == 0, done.stdout
+        records = records_of(Run(done.stdout, 0, output), f"{task}_rpts")
+        assert len(records) == 2, done.stdout
+        for at, record in records.items():
+            assert len(record["steps"]) == 2
+            assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
+            right = plain.samples(task)[at]["accuracy"] == 1
+            assert record["answer"]["correct"] is bool(right)
 
 
 def test_responses_to_other_data_are_refused(tmp_path: Path) -> None:

@@ -13,10 +13,8 @@ from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
-from lmms_rpts.tasks.cmmath.record import process_results as process_cmmath
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
-from lmms_rpts.tasks.rome.record import process_results as process_rome
 from lmms_rpts.tasks.rpts_eval.results import process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.filtered import records_of
@@ -123,13 +121,6 @@ def test_an_odd_id_costs_no_record(own: object) -> None:
 def test_an_odd_document_is_its_own_outcome(change: dict[str, Any]) -> None:
     records = run_rpts(GOOD, GOOD, GOOD, doc=make_doc() | change)
     assert [records[0].outcome, records[2].outcome] == ["scored", "scored"]
-
-
-@table("results", None, [None], [5], [{}], [["x"]], [float("nan")], ["{"], "text")
-def test_metrics_of_what_is_no_record(results: Any) -> None:
-    for process in (process_results, process_rome, process_cmmath):
-        for doc in ({}, make_doc(), {"id": Unprintable(), "visual_clue": 5}):
-            assert set(process(doc, results).values()) == {None}
 
 
 def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
