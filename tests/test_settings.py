@@ -81,15 +81,21 @@ def test_a_variable_is_read(
     assert type(found) is type(value)
 
 
-def test_the_file_is_read_and_may_hold_what_a_results_file_holds(folder: Path) -> None:
-    text = 'decay = 0.5\njudge_reason = false\ncache = "off"\n[rome]\nconsistency = true\n'
-    text += '[judge]\nname = "openai:m"\nextra_body = {top_k = 20}\n'
-    (folder / "rpts.toml").write_text(text)
+def test_the_file_is_read_and_its_paths_are_relative_to_it(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (folder / "below").mkdir()
+    (folder / "below" / "rpts.toml").write_text(
+        'decay = 0.5\njudge_reason = false\ncache = "kept"\nprompts = "~/p"\nvalidity = "/v"\n'
+        '[rpts]\npath = "../rpts"\n[judge]\nname = "openai:m"\nextra_body = {top_k = 20}\n'
+    )
+    monkeypatch.setenv(CONFIG, "below/rpts.toml")
     found = configuration()
-    changed: dict[str, Any] = {"decay": 0.5, "judge_reason": False, "cache": None}
+    changed: dict[str, Any] = {"decay": 0.5, "judge_reason": False, "validity": "/v"}
+    changed |= {"cache": str(folder / "below" / "kept"), "prompts": "/home/somebody/p"}
     changed |= {"judge": "openai:m", "extra_body": {"top_k": 20}}
     assert {name: found[name] for name in changed} == changed
-    assert found["rome"]["consistency"] is True
+    assert found["rpts"]["path"] == str(folder / "below" / ".." / "rpts")
 
 
 def test_arguments_come_before_variables_before_the_file(
@@ -121,20 +127,6 @@ def test_another_file_is_named_by_a_variable_also_for_started_processes(
     monkeypatch.setenv(CONFIG, "c.toml")
     with pytest.raises(SettingError, match=r"LMMS_RPTS_CONFIG='c\.toml': there is no such file"):
         load_settings()
-
-
-def test_a_relative_path_in_the_file_is_relative_to_the_file(
-    folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (folder / "below" / "data").mkdir(parents=True)
-    (folder / "below" / "rpts.toml").write_text(
-        'cache = "kept"\nprompts = "~/p"\nvalidity = "/v"\n[rpts]\npath = "../rpts"\n'
-    )
-    monkeypatch.setenv(CONFIG, "below/rpts.toml")
-    found = configuration()
-    assert found["cache"] == str(folder / "below" / "kept")
-    assert (found["prompts"], found["validity"]) == ("/home/somebody/p", "/v")
-    assert found["rpts"]["path"] == str(folder / "below" / ".." / "rpts")
 
 
 @table(
