@@ -16,6 +16,7 @@ from hypothesis import HealthCheck, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from lmms_rpts.filters.session import reset_session
+from tests.support.environment import VARIABLES
 from tests.support.fork_server import AVAILABLE, ROOT
 from tests.support.judge_server import Answer, JudgeServer, Serve
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
@@ -73,6 +74,13 @@ def _no_answers_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     for name in ("LMMS_RPTS_CONFIG", "LMMS_RPTS_JUDGE"):  # which commands set for their process
         monkeypatch.setenv(name, os.environ.get(name, ""))
+
+
+@pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of ours is set."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

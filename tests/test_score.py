@@ -23,7 +23,6 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
-from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
 from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment
@@ -46,10 +45,8 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
 
 
 @pytest.fixture
-def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def data(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Writes three documents in each language; the working folder is another one."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RPTS_PATH", str(write_folder(tmp_path / "data")))
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     monkeypatch.chdir(tmp_path)

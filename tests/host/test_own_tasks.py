@@ -77,20 +77,12 @@ def replayed(folder: Path, responses: list[str], task: str = "shop_check") -> di
     return {"model": "replay", "model_args": f"samples={folder}/responses.jsonl"}
 
 
-def without(field: str) -> dict[str, Any]:
-    doc = make_doc()
-    del doc[field]
-    return doc
-
-
 @table(
     "doc, told",
     (make_doc(answer="4"), "answer should be agree or disagree, not '4'"),
     (make_doc(answer="Agree"), "answer should be agree or disagree, not 'Agree'"),
     (make_doc(answer=None), "answer should be agree or disagree, not None"),
-    (without("answer"), "answer is missing"),
-    (without("statement"), "statement is missing"),
-    (without("reasoning"), "reasoning is missing"),
+    ({"id": 7, "answer": "agree"}, "statement is missing"),
     (make_doc() | {"language": "de"}, "language should be one of en, zh"),
     (make_doc(textual_clue="one"), "textual_clue should be a list, not 'one'"),
     (make_doc(ability="Recognition"), "ability should be a list"),

@@ -10,7 +10,6 @@ import pytest
 from loguru import logger
 
 from lmms_rpts.judging import client
-from tests.support.environment import VARIABLES
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -22,8 +21,8 @@ def _no_certificates() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VARIABLES, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+def _clean_environment(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")

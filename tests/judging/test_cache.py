@@ -12,7 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
 from functools import partial
 from pathlib import Path
@@ -105,28 +105,19 @@ def test_the_keys_of_20_requests() -> None:
 # ---- files that cannot be used
 
 
-def no_database(folder: Path) -> None:
-    (folder / cache.FILE).write_text("no database, but long enough to be taken for one" * 50)
-
-
-def a_directory(folder: Path) -> None:
-    (folder / cache.FILE).mkdir()
-
-
-@table("spoil", a_directory, no_database)
+@table("content", None, "no database, but long enough to be taken for one" * 50)
 def test_an_unusable_file_is_named_and_ends_no_run(
-    tmp_path: Path, messages: list[str], spoil: Callable[[Path], None]
+    tmp_path: Path, messages: list[str], content: str | None
 ) -> None:
     messages.clear()
-    folder = tmp_path / "answers"
-    folder.mkdir()
-    spoil(folder)
+    file = tmp_path / cache.FILE
+    file.write_text(content) if content else file.mkdir()
     judge = ScriptedJudge(last_digit)
-    found = values(judged(judge, [*questions(20), *questions(20)], folder))
+    found = values(judged(judge, [*questions(20), *questions(20)], tmp_path))
     assert found == [number % 10 / 10 for number in range(20)] * 2
     assert len(judge.asked) == 20
     (message,) = messages
-    assert str(folder / cache.FILE) in message
+    assert str(file) in message
     assert "LMMS_RPTS_CACHE" in message
 
 

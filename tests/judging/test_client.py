@@ -245,32 +245,24 @@ def test_the_first_requests_in_vain_end_judging(said: Said, kind: str, stops: bo
     assert len(judge.asked) <= 3 * (IN_VAIN + 4) or not stops
 
 
-def test_a_judge_that_only_says_429_is_waited_for_with_a_word(messages: list[str]) -> None:
-    judge = ScriptedJudge(in_order(BUSY))
-    client = client_of(judge, 32)
-
-    async def work() -> float:
-        await asyncio.gather(*map(client.ask, questions(300)))
-        return now()
-
-    assert 300 < run(work()) < 400
-    assert re.match(r"no answer for 3\d\d s: slow down", str(client.stopped))
-    assert len(judge.asked) < 1000
-    (message,) = messages
-    assert "waiting up to 300 s" in message
-
-
-def test_a_server_that_answered_is_waited_for_up_to_five_minutes() -> None:
+@table("failure, said", (LOST, "lost"), (BUSY, "slow down"))
+def test_a_server_is_waited_for_up_to_five_minutes_with_a_word(
+    messages: list[str], failure: Exception, said: str
+) -> None:
     async def work(end: float) -> tuple[set[Any], str | None]:
-        judge = ScriptedJudge(lambda text, call: LOST if 10 < now() < end else "Score: 0.5")
+        judge = ScriptedJudge(lambda text, call: failure if 10 < now() < end else "Score: 0.5")
         client = client_of(judge, 8)
         verdicts = [await client.ask(question("first"))]
         await asyncio.sleep(11)
-        verdicts += await asyncio.gather(*map(client.ask, questions(50)))
+        verdicts += await asyncio.gather(*map(client.ask, questions(300)))
+        assert len(judge.asked) < 1000
         return {verdict.value for verdict in verdicts}, client.stopped
 
     assert run(work(250)) == ({0.5}, None)
-    assert re.match(r"no answer for 3\d\d s: lost", str(run(work(1e9))[1]))
+    messages.clear()
+    assert re.match(rf"no answer for 3\d\d s: {said}", str(run(work(1e9))[1]))
+    (message,) = messages
+    assert "waiting up to 300 s" in message
 
 
 # ---- work: in order, lazily, and cancelled together

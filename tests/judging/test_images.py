@@ -108,18 +108,14 @@ def test_a_narrow_image_is_framed_in_white_and_an_empty_one_refused() -> None:
 # ---- files
 
 
-def frames(kind: str, **options: Any) -> bytes:
-    others = [plain(BLUE), plain(GREEN)]
-    return saved(plain(), kind, save_all=True, append_images=others, **options)
-
-
 @table("kind", "GIF", "PNG", "TIFF", "MPO")
 @table("at", 0, 2)
 @table("loaded", False, True)
 def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
     """The model was shown the same frame."""
     colours = RED, BLUE, GREEN
-    image = opened(frames(kind))
+    others = [plain(BLUE), plain(GREEN)]
+    image = opened(saved(plain(), kind, save_all=True, append_images=others))
     image.seek(at)
     if loaded:
         image.load()

@@ -82,16 +82,7 @@ class Unprintable:
         raise RuntimeError("no text")
 
 
-ODD_IDS: list[object] = [
-    [1, 2],
-    {"a": 1},
-    10**5000,
-    Unprintable(),
-    b"x",
-    float("nan"),
-    {1},
-    "\ud800",
-]
+ODD_IDS = ([1, 2], {"a": 1}, 10**5000, Unprintable(), b"x", float("nan"), {1}, "\ud800")
 
 
 @table("own", *ODD_IDS)

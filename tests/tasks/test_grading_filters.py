@@ -17,9 +17,11 @@ from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import process_results as rome_results
 from tests.support import cmmath, rome
-from tests.support.environment import VARIABLES, configure
+from tests.support.environment import configure
 from tests.support.judge_server import Serve, ServerReply
 from tests.support.tables import table
+
+pytestmark = pytest.mark.usefixtures("no_settings")
 
 Record = dict[str, Any]
 
@@ -66,12 +68,6 @@ CASES = (
         *("one of <Yes> and <No>", {"cmmath": {"errors": True}}),
     ),
 )
-
-
-@pytest.fixture(autouse=True)
-def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture(params=CASES, ids=lambda case: case.name)
