@@ -121,16 +121,6 @@ def test_rounds_end_with_the_records_of_a_direct_run(scoring: Scoring) -> None:
     assert sum(asked.values()) == calls, "what is asked is what a direct run asks"
 
 
-def test_requests_hold_what_a_direct_run_sends(scoring: Scoring) -> None:
-    """A text may have more tokens: a batch learns late that a judge thinks before it answers."""
-    scoring.score("bodies", "--requests", "bodies.jsonl")
-    bodies = [each["body"] for each in lines_of(scoring.folder / "bodies.jsonl")]
-    scores = [each for each in bodies if "response_format" in each]
-    sent = [json.dumps(each, sort_keys=True) for each in scoring.server.requests]
-    assert {json.dumps(each, sort_keys=True) for each in scores} <= {*sent}
-    assert any("data:image/jpeg;base64," in json.dumps(each) for each in scores)
-
-
 Change = Callable[[Row], Any]
 
 

@@ -272,10 +272,8 @@ def test_conversations_in_rounds(model: HfMultimodal) -> None:
     settings = {"max_new_tokens": 4}
     counts = (1, 3, 2, 2)
     asked = [
-        SimpleNamespace(
-            args=(f"round {at}", settings, images_of, rounds_of(count), at, "t", "test")
-        )
-        for at, count in enumerate(counts)
+        SimpleNamespace(args=(f"round {at}", settings, images_of, rounds_of(n), at, "t", "test"))
+        for at, n in enumerate(counts)
     ]
     expected = []
     for at, count in enumerate(counts):

@@ -7,29 +7,23 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.host.other_tasks import OtherTask, open_task
+from lmms_rpts.host.other_tasks import open_task
 from lmms_rpts.host.task_files import load_task
 from lmms_rpts.tasks.data import DataError
 from tests.host.test_own_tasks import FILTERS, write_task
-from tests.support.foreign_task import ForeignTask, write_foreign_task
+from tests.support.foreign_task import write_foreign_task
 from tests.support.instances import make_doc
 from tests.support.tables import table
 
 
-@pytest.fixture(scope="module")
-def colours(tmp_path_factory: pytest.TempPathFactory) -> ForeignTask:
-    return write_foreign_task(tmp_path_factory.mktemp("colours"))
-
-
-def opened(task: ForeignTask, judge: str = "none") -> OtherTask:
-    return open_task("colours", Path(task.include_path), load_settings(judge=judge))
-
-
-def test_images_that_are_not_at_hand(tmp_path: Path) -> None:
+def test_images_that_are_not_at_hand_and_a_judge_without_vision(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path)
+    place = ("colours", Path(task.include_path))
+    with pytest.raises(DataError, match="'lexical' has no vision"):
+        open_task(*place, load_settings(judge="lexical"))
     for image in task.folder.rglob("*.png"):
         image.unlink()
-    question = opened(task).question(0)
+    question = open_task(*place, load_settings(judge="none")).question(0)
     assert (question.visual_clue, question.images, question.images_known) == ((), None, False)
 
 
@@ -65,8 +59,3 @@ def test_what_cannot_be_scored(tmp_path: Path, name: str, told: str) -> None:
     with pytest.raises(DataError) as caught:
         load_task(name, Path(task.include_path))
     assert told in str(caught.value)
-
-
-def test_a_judge_without_vision_is_refused(colours: ForeignTask) -> None:
-    with pytest.raises(DataError, match="'lexical' has no vision"):
-        opened(colours, "lexical")

@@ -46,13 +46,11 @@ metric_list: [{metric: accuracy, aggregation: mean, higher_is_better: true}]
 NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}
 
 
-def write_task(
-    folder: Path, docs: list[dict[str, Any]], filters: str = FILTERS, name: str = "shop_check"
-) -> None:
+def write_task(folder: Path, docs: list[dict[str, Any]], filters: str = FILTERS) -> None:
     """Writes a task with a name of no benchmark."""
     (folder / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
-    (folder / f"{name}.yaml").write_text(
-        f"task: {name}\ndataset_path: json\n"
+    (folder / "shop_check.yaml").write_text(
+        "task: shop_check\ndataset_path: json\n"
         f"dataset_kwargs: {{data_files: {{test: {folder}/docs.json}}}}\n"
         "test_split: test\noutput_type: generate_until\n"
         "doc_to_target: answer\n"

@@ -79,27 +79,22 @@ def test_replies_are_kept_and_failures_are_not(
     assert second.value == first.value
 
 
-def golden() -> dict[str, str]:
-    """20 requests by their names, with the beginnings of their keys."""
-    kinds = ("image", "image_seen", "inference", "inference_seen", "transform", "match")
-    identity = {"judge": "openai:m", "model": "m", "temperature": 0.0}
-    keys = {}
-    for language in ("en", "zh"):
-        for kind in kinds:
-            request = Request(kind, language, KINDS[kind].fields, PROMPTS)
-            keys[f"{language} {kind}"] = request.key(identity)
-            if kind in ("image", "inference"):
-                again = request.asked_again(Reply("hm"))
-                keys[f"{language} {kind} again"] = again.key(identity)
-                bare = Request(kind, language, request.fields, PROMPTS, reasoned=False)
-                keys[f"{language} {kind} alone"] = bare.key(identity)
-    return {name: key[:8] for name, key in keys.items()}
-
-
 def test_the_keys_of_20_requests() -> None:
     """Other keys would have users pay again: they change with the texts of requests alone."""
+    kinds = ("image", "image_seen", "inference", "inference_seen", "transform", "match")
+    identity = {"judge": "openai:m", "model": "m", "temperature": 0.0}
+    requests = {}
+    for language in ("en", "zh"):
+        for kind in kinds:
+            name, fields = f"{language} {kind}", KINDS[kind].fields
+            requests[name] = request = Request(kind, language, fields, PROMPTS)
+            if kind in ("image", "inference"):
+                requests[f"{name} again"] = request.asked_again(Reply("hm"))
+                bare = Request(kind, language, fields, PROMPTS, reasoned=False)
+                requests[f"{name} alone"] = bare
+    keys = {name: request.key(identity)[:8] for name, request in requests.items()}
     path = Path(__file__).with_name("cache_keys.json")
-    assert golden() == json.loads(path.read_text("utf-8"))
+    assert keys == json.loads(path.read_text("utf-8"))
 
 
 # ---- files that cannot be used

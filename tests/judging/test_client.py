@@ -19,7 +19,7 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
-from lmms_rpts.judging.client import IN_VAIN, ONE_SCORE, open_client
+from lmms_rpts.judging.client import IN_VAIN, ONE_SCORE
 from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import (
     FatalJudgeError,
@@ -30,7 +30,7 @@ from lmms_rpts.judging.types import (
     Usage,
     Verdict,
 )
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.runs.work import ordered
 from tests.judging.questions import (
     Said,
     ScriptedJudge,
@@ -41,7 +41,6 @@ from tests.judging.questions import (
     question,
     questions,
     run,
-    settings_of,
     text_in,
     values,
 )
@@ -308,15 +307,3 @@ def test_one_score_for_all_steps_is_warned_of(
     run(work())
     assert len(messages) == warnings
     assert judge.closed == 1
-
-
-@table("judge, scores, said", ("none", [None, None], "not judged"), ("lexical", [1, None], "only"))
-def test_judges_that_cost_nothing(judge: str, scores: list[float | None], said: str) -> None:
-    async def work() -> tuple[list[Verdict], int]:
-        async with open_client(judge, settings_of()) as client:
-            asked = (question("⟦1⟧"), question("two dogs", "transform"))
-            return [await client.ask(request) for request in asked], client.budget.calls
-
-    verdicts, calls = run_async(work())
-    assert (values(verdicts), calls) == (scores, 0)
-    assert said in str(verdicts[1].error)
