@@ -6,6 +6,7 @@ import asyncio
 import itertools
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
@@ -269,6 +270,18 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
     assert again.returncode == 0, output
     # Only the call that was under way is repeated.
     assert sum(count - 1 for count in asked.values()) <= 1
+
+
+def test_a_full_disk_leaves_nothing_under_the_final_names(data: Path) -> None:
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, most[1]))
+    try:
+        done = invoke(DEMO / "careful.jsonl", "--judge", "lexical", "-o", data / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert done.exit_code == 1
+    assert f"Cannot write to {data / 'out'}: File too large" in done.output
+    assert not list((data / "out").iterdir())
 
 
 # --- Python --------------------------------------------------------------------------------------

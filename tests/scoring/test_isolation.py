@@ -121,6 +121,7 @@ def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list
     found = CmmathGradeFilter().apply([[right], [f"poison {right}"], [right]], [doc] * 3)
     records = [json.loads(str(each)) for each in found]
     assert [record["score"] for record in records] == [1.0, None, 1.0]
+    assert right in str(found[0]), "records are readable text"
     assert records[1]["instance"] == records[0]["instance"]
     assert "KeyError" in records[1]["reason"]
     assert records[1]["answer_type"] == "unknown"

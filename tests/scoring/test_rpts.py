@@ -65,16 +65,36 @@ def test_our_format_is_read_without_a_judge(judged: Callable[..., Any]) -> None:
     assert len(asked) == 2, "one question for each step"
 
 
-def test_free_text_is_rewritten_by_the_judge(judged: Callable[..., Any]) -> None:
+def test_free_text_is_rewritten_by_the_judge_whose_remarks_are_no_steps(
+    judged: Callable[..., Any],
+) -> None:
+    def answer(body: dict[str, Any]) -> str:
+        if "Conclusion0:" not in instructions(body):
+            return oracle.answer(body)
+        return (
+            "Let me map Image 0 -> clues first.\n"
+            "Image0 -> **Conclusion1:** nine\nConclusion1 + Text0 -> **Conclusion2:** closed\n"
+            "Note: I changed Text0 -> Text1 in the second line"
+        )
+
     text = "It is past eight on the clock, so everybody has gone home."
-    (record,), asked = judged([text])
+    (record,), asked = judged([text], answer)
     assert record["transform"]["read_by"] == "llm"
-    assert len(record["chain"]) == 2
+    assert record["chain"] == [
+        "Image0 -> Conclusion0: nine",
+        "Conclusion0 + Text0 -> Conclusion1: closed",
+    ]
     assert record["answer"]["by"] == "judge"
     shown = asked[0]["messages"][1]["content"]
-    assert text in shown
-    assert "The shop sells bread." in shown
-    assert "Pictures: 1" in shown
+    for part in (text, "The shop sells bread.", "Pictures: 1"):
+        assert part in shown
+
+
+def test_endless_chains_are_cut(judged: Callable[..., Any]) -> None:
+    lines = [f"Conclusion {k}: from Conclusion {k - 1}, item {k}" for k in range(1, 5000)]
+    (record,), asked = judged(["\n".join(["Conclusion 0: from Image 0, so", *lines])], says("1"))
+    assert len(asked) <= 66
+    assert "only the 64 on which" in str(record["transform"]["problems"])
 
 
 def test_the_mode_of_the_filter_and_that_of_the_settings(
@@ -251,23 +271,6 @@ def test_the_judge_tells_the_answer_in_one_word(
     found = RptsRecord.parse(written).answer
     assert found.value == answer
     assert (found.error is None) == (answer is not None)
-
-
-def test_remarks_of_the_judge_are_no_steps(judged: Callable[..., Any]) -> None:
-    def answer(body: dict[str, Any]) -> str:
-        if "Conclusion0:" not in instructions(body):
-            return "1"
-        return (
-            "Let me map Image 0 -> clues first.\n"
-            "Image0 -> **Conclusion1:** nine\nConclusion1 + Text0 -> **Conclusion2:** closed\n"
-            "Note: I changed Text0 -> Text1 in the second line"
-        )
-
-    (record,), _ = judged(["It is nine, so it is closed. I agree."], answer)
-    assert record["chain"] == [
-        "Image0 -> Conclusion0: nine",
-        "Conclusion0 + Text0 -> Conclusion1: closed",
-    ]
 
 
 def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
