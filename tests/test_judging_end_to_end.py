@@ -56,6 +56,8 @@ def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     assert first.server.calls == before, "an answer was requested twice"
     usage, calls = usage_of(first.run), first.calls
     assert "cost=" in first.run.output
+    total = f"Judges in total: {calls:,} calls, {10 * calls:,} tokens in, {5 * calls:,} out; cost "
+    assert total in first.run.output
     paid = usage["judges"]
     assert paid["calls"] == calls
     assert paid["cost"] == pytest.approx(calls * (10 * 1000 + 5 * 2000) / 1e6)

@@ -14,7 +14,6 @@ import time
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import aclosing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -154,7 +153,6 @@ def test_the_cache_is_private(tmp_path: Path) -> None:
 
 ASKING = """
 import json, sys
-from functools import partial
 from pathlib import Path
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.runs.work import ordered, run_async
@@ -183,10 +181,6 @@ def begun(server: JudgeServer, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
-def reached(server: JudgeServer, calls: int) -> bool:
-    return server.calls >= calls
-
-
 @pytest.mark.slow
 def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
     kills, concurrency, luck, total = 10, 8, random.Random(20261121), 300
@@ -197,7 +191,7 @@ def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
             # Later calls are held back: the run cannot end before the kill.
             server.answer = answer = Paused(by_prompt(), after + 20 - server.calls)
             process = begun(server, folder)
-            wait_until(partial(reached, server, after), process.poll)
+            wait_until(lambda after=after: server.calls >= after, process.poll)
             time.sleep(luck.uniform(0, 0.04))
             process.kill()
             process.communicate()
