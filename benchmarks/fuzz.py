@@ -33,14 +33,12 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.filters.aggregate import AggregateFilter
-from lmms_rpts.filters.isolation import FAULT
-from lmms_rpts.filters.score import ScoreFilter
-from lmms_rpts.filters.transform import TransformFilter
 from loguru import logger
 from tqdm import tqdm
 
 from benchmarks.fuzz_responses import make_response
+from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
+from lmms_rpts.scoring.reading import FAULT
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from tests.support.rome import ENTRIES, make_doc

@@ -1,7 +1,7 @@
 """Did the model reason its way to the answer, or just land on it?
 
 A plugin for lmms-eval: importing this package, or having it installed, adds its tasks, filters and
-models to lmms-eval. The reasoning core is in ``lmms_rpts.reasoning``, the judge engine in
+models to lmms-eval. The reasoning core is in ``lmms_rpts.reasoning``, the client of judges in
 ``lmms_rpts.judging``.
 
 The functions of ``lmms_rpts.analysis`` are here as well: ``import lmms_rpts as lr; lr.read_runs``.

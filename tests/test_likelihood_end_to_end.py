@@ -70,7 +70,7 @@ def choose(out: Path, folder: Path, *arguments: str, processes: int = 1) -> Run:
 
 
 def outcomes(done: Run) -> dict[int, Any]:
-    kept = ("totals", "tokens", "by_sum", "by_mean")
+    kept = ("totals", "tokens", "by_sum")
     samples = done.samples("rome_choice")
     return {at: {name: sample[name] for name in kept} for at, sample in samples.items()}
 

@@ -107,7 +107,10 @@ class Scored:
 def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     """The saved responses to a task or group (None: to all tasks) at these paths."""
     if task is None:
-        return read_responses(*paths)
+        saved = read_responses(*paths)
+        if not saved.runs:
+            raise ResponsesError(f"{saved.path} contains no responses")
+        return saved
     if task in ANSWERED:
         members = members_of(task)
         # Files may name a task, or a group of it.

@@ -13,7 +13,7 @@ from lmms_eval.api.registry import AGGREGATION_REGISTRY
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.settings import load_settings, refuse_unknown, set_variables
+from lmms_rpts.base.settings import load_settings, refuse_unknown
 from lmms_rpts.filters.base import RptsFilter, without_media
 from lmms_rpts.filters.rpts import ScoreFilter
 from lmms_rpts.filters.session import reset_session
@@ -187,10 +187,10 @@ def examine_folder(folder: Path) -> Sequence[Check]:
             checks.append(_examined(manager, name))
         except JudgeConfigurationError as error:
             judge[str(error)] = problem("judge", error)
-            before = load_settings().judge or ""
-            set_variables(LMMS_RPTS_JUDGE=NO_JUDGE)  # the data are checked without a judge, too
+            # The data are checked without a judge, too.
+            reset_session(load_settings(judge=NO_JUDGE))
             checks.append(_examined(manager, name))
-            set_variables(LMMS_RPTS_JUDGE=before)
+            reset_session()
     settings = load_settings()
     try:
         if judge and settings.judge:

@@ -208,7 +208,7 @@ def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
         *(len(chain.files), longest, chain.language),
     )
     for image, path in zip(images, chain.files, strict=True):
-        # Any error of Pillow for a broken file, which the engine reports.
+        # Any error of Pillow for a broken file, which the client reports.
         with suppress(Exception), Image.open(path, formats=FORMATS) as opened:
             scale = min(1.0, longest / max(opened.size))
             image.known_size = (round(opened.width * scale), round(opened.height * scale))
