@@ -262,7 +262,7 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
             os.killpg(process.pid, 0)
         assert not [each for each in (tmp_path / "rescored").glob("*") if each.name[0] != "."]
         if status == 130:
-            assert number != signal.SIGINT or "never awaited" not in output
+            assert "never awaited" not in output
             assert "To request only the rest, run the same command again" in output
             assert f"lmms-rpts score {tmp_path / 'free.jsonl'} --judge openai:m" in output
         again = start(tmp_path, server)
