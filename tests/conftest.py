@@ -7,6 +7,7 @@ import os
 import shlex
 import sys
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -15,12 +16,15 @@ from hypothesis import HealthCheck, settings
 
 import lmms_rpts  # noqa: F401 - the plugin, before any test imports lmms_eval
 from lmms_rpts.filters.session import reset_session
+from tests.support.environment import VARIABLES
 from tests.support.fork_server import AVAILABLE, ROOT
+from tests.support.judge_server import Answer, JudgeServer, Serve
 from tests.support.lmms import TRY_IT, Run, run, stop_server, the_server
 from tests.support.machine import forget_machine
 from tests.support.once import build_once
 from tests.support.ports import reserved_port
-from tests.support.saved_runs import write_saved_runs
+from tests.support.reference import reference
+from tests.support.saved_runs import write_gold, write_saved_runs
 
 collect_ignore = ["real"]  # unless it is named, as make test-real does
 SERVER = "fork_server"  # key in the data that the controller of pytest-xdist sends to its workers
@@ -73,6 +77,13 @@ def _no_answers_from_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
+def no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    """No variable of ours is set."""
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+
+
+@pytest.fixture
 def no_garbage_collection() -> Iterator[None]:
     """For tests that reach the recursion limit.
 
@@ -89,6 +100,21 @@ def closed_port() -> Iterator[int]:
     """A port of localhost that refuses connections: no server of another test can take it."""
     with reserved_port() as port:
         yield port
+
+
+@pytest.fixture
+def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
+    """Starts a judge server, which is the judge of the settings from then on."""
+    with ExitStack() as stack:
+
+        def start(answer: Answer | None = None) -> JudgeServer:
+            server = stack.enter_context(JudgeServer(answer))
+            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            reset_session()
+            return server
+
+        yield start
 
 
 @pytest.fixture(scope="session")
@@ -124,6 +150,18 @@ def demo(shared_folder: Path) -> Run:
 def saved(shared_folder: Path) -> Path:
     """A folder with the runs ``careful``, ``lucky``, ``rome`` and ``cmmath``."""
     return build_once(shared_folder / "saved", write_saved_runs)
+
+
+@pytest.fixture(scope="session")
+def subset() -> Path:
+    """The folder of a few instances of RPTS-Eval."""
+    return reference("rpts_eval_subset")
+
+
+@pytest.fixture(scope="session")
+def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
+    """Their gold reasoning as responses."""
+    return write_gold(tmp_path_factory.mktemp("responses") / "gold.jsonl", subset)
 
 
 @pytest.fixture(scope="session")

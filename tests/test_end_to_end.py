@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -15,45 +15,13 @@ from lmms_rpts.scoring import metrics
 from tests.support import oracle
 from tests.support.judge_server import JudgeServer, ServerReply
 from tests.support.lmms import Run, run_lmms_eval
-from tests.support.reference import reference
+from tests.support.saved_runs import LANGUAGES, gold_response, instances, write_responses
 
 pytestmark = pytest.mark.slow
 
-LANGUAGES = ("en", "zh")
+KEY = "sk-secret-of-the-test"
 TASKS = tuple(f"rpts_eval_{language}" for language in LANGUAGES)
 METRICS = [name for name, each in metrics.METRICS.items() if not each.optional]
-
-
-@pytest.fixture(scope="module")
-def subset() -> Path:
-    return reference("rpts_eval_subset")
-
-
-def instances(subset: Path, language: str) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads((subset / f"texts_{language}.json").read_text())
-    return found
-
-
-def gold_response(instance: dict[str, Any], language: str) -> str:
-    """The response of a model that gives the gold reasoning and answer in our format."""
-    closing = {"en": "Final answer: {}", "zh": "最终答案：{}"}[language]
-    word = {"zh": {"agree": "同意", "disagree": "不同意"}}.get(language, {})
-    return "\n".join([*instance["reasoning"], closing.format(word.get(*[instance["answer"]] * 2))])
-
-
-def save(path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int], str]) -> Path:
-    """Writes a replay file with one response per instance, in both languages."""
-    with path.open("w", encoding="utf-8") as out:
-        for language in LANGUAGES:
-            for doc_id, instance in enumerate(instances(subset, language)):
-                response = respond(instance, language, doc_id)
-                entry = {
-                    "task": f"rpts_eval_{language}",
-                    "id": instance["id"],
-                    "response": response,
-                }
-                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    return path
 
 
 def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
@@ -61,7 +29,7 @@ def settings(server: JudgeServer, subset: Path, **more: str) -> dict[str, str]:
         "RPTS_PATH": str(subset),
         "LMMS_RPTS_JUDGE": "openai:oracle",
         "OPENAI_BASE_URL": server.url,
-        "OPENAI_API_KEY": "sk-secret-of-the-test",
+        "OPENAI_API_KEY": KEY,
         **more,
     }
 
@@ -81,13 +49,6 @@ def replay(
 
 
 @pytest.fixture(scope="module")
-def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """The gold reasoning as responses."""
-    file = tmp_path_factory.mktemp("responses") / "gold.jsonl"
-    return save(file, subset, lambda each, language, _: gold_response(each, language))
-
-
-@pytest.fixture(scope="module")
 def mixed(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
     """Responses in many styles, so that the judge is asked for steps, answers and scores."""
 
@@ -98,7 +59,7 @@ def mixed(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
         prose = said.replace("->", "shows")
         return f"<think>{prose}</think>\n{prose}" if doc_id % 3 == 1 else prose
 
-    return save(tmp_path_factory.mktemp("responses") / "mixed.jsonl", subset, respond)
+    return write_responses(tmp_path_factory.mktemp("responses") / "mixed.jsonl", subset, respond)
 
 
 @pytest.fixture(scope="module")
@@ -207,7 +168,7 @@ def test_some_instances_fail_to_be_judged(tmp_path: Path, mixed: Path, subset: P
     scored = [record["rpts"] for record in records.values() if record["outcome"] == "scored"]
     assert results["rpts,none"] == pytest.approx(sum(scored) / len(scored))
     assert all("content policy" in records[doc_id]["reason"] for doc_id in unscored)
-    assert "sk-secret-of-the-test" not in done.output
+    assert KEY not in done.output
 
 
 def test_a_wrong_key_stops_asking_and_keeps_the_responses(

@@ -16,46 +16,10 @@ import pytest
 
 from tests.support.judge_server import JudgeServer, Paused, ServerReply, by_prompt
 from tests.support.lmms import Run, clean_environment, forked, run_lmms_eval
-from tests.support.reference import reference
 from tests.support.waiting import wait_until
+from tests.test_end_to_end import KEY, replay, settings
 
 pytestmark = pytest.mark.slow
-
-KEY = "sk-secret-of-the-test"
-
-
-@pytest.fixture(scope="module")
-def subset() -> Path:
-    return reference("rpts_eval_subset")
-
-
-@pytest.fixture(scope="module")
-def gold(tmp_path_factory: pytest.TempPathFactory, subset: Path) -> Path:
-    """The gold reasoning as responses of a model, which the rules can parse."""
-    path = tmp_path_factory.mktemp("responses") / "gold.jsonl"
-    with path.open("w", encoding="utf-8") as out:
-        for language, closing in (("en", "Final answer: agree"), ("zh", "最终答案：同意")):
-            for instance in json.loads((subset / f"texts_{language}.json").read_text()):
-                entry = {"task": f"rpts_eval_{language}", "id": instance["id"]}
-                entry["response"] = "\n".join([*instance["reasoning"], closing])
-                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
-    return path
-
-
-def settings(server: JudgeServer, subset: Path, cache: Path, **more: str) -> dict[str, str]:
-    return {
-        "RPTS_PATH": str(subset),
-        "LMMS_RPTS_JUDGE": "openai:m",
-        "OPENAI_BASE_URL": server.url,
-        "OPENAI_API_KEY": KEY,
-        "LMMS_RPTS_CACHE": str(cache),
-        **more,
-    }
-
-
-def replay(folder: Path, gold: Path, env: dict[str, str], processes: int = 1) -> Run:
-    arguments = ("--model", "replay", "--model_args", f"samples={gold}", "--tasks", "rpts_eval")
-    return run_lmms_eval(folder, *arguments, env=env, processes=processes)
 
 
 def usage_of(run: Run) -> dict[str, Any]:
@@ -78,20 +42,22 @@ class First:
 def first(tmp_path_factory: pytest.TempPathFactory, gold: Path, subset: Path) -> Iterator[First]:
     folder = tmp_path_factory.mktemp("first")
     with JudgeServer(by_prompt()) as server:
-        env = settings(server, subset, folder / "cache", LMMS_RPTS_PRICE="1000/2000")
-        run = replay(folder / "first", gold, env, processes=2)
+        env = {"LMMS_RPTS_CACHE": str(folder / "cache"), "LMMS_RPTS_PRICE": "1000/2000"}
+        run = replay(folder / "first", gold, server, subset, processes=2, **env)
         yield First(run, server, server.calls, folder / "cache")
 
 
 def test_the_calls_of_all_processes_are_summed_up_and_none_is_made_twice(
     tmp_path: Path, gold: Path, subset: Path, first: First
 ) -> None:
-    env = settings(first.server, subset, first.cache, LMMS_RPTS_PRICE="1000/2000")
+    env = {"LMMS_RPTS_CACHE": str(first.cache), "LMMS_RPTS_PRICE": "1000/2000"}
     before = first.server.calls
-    again = replay(tmp_path / "again", gold, env)
+    again = replay(tmp_path / "again", gold, first.server, subset, **env)
     assert first.server.calls == before, "an answer was requested twice"
     usage, calls = usage_of(first.run), first.calls
     assert "cost=" in first.run.output
+    total = f"Judges in total: {calls:,} calls, {10 * calls:,} tokens in, {5 * calls:,} out; cost "
+    assert total in first.run.output
     paid = usage["judges"]
     assert paid["calls"] == calls
     assert paid["cost"] == pytest.approx(calls * (10 * 1000 + 5 * 2000) / 1e6)
@@ -108,10 +74,11 @@ def test_a_budget_stops_the_calls_and_a_higher_one_goes_on(
     tmp_path: Path, gold: Path, subset: Path, first: First
 ) -> None:
     server, before, budget = first.server, first.server.calls, 15 * (first.calls // 2)
-    env = settings(server, subset, tmp_path / "cache")
-    poor = replay(tmp_path / "poor", gold, env | {"LMMS_RPTS_MAX_JUDGE_TOKENS": str(budget)})
+    env = {"LMMS_RPTS_CACHE": str(tmp_path / "cache")}
+    limit = {"LMMS_RPTS_MAX_JUDGE_TOKENS": str(budget)}
+    poor = replay(tmp_path / "poor", gold, server, subset, **env, **limit)
     assert 0 < 15 * (server.calls - before) <= budget
-    rich = replay(tmp_path / "rich", gold, env)
+    rich = replay(tmp_path / "rich", gold, server, subset, **env)
     asked = [json.dumps(body, sort_keys=True) for body in server.requests[before:]]
     assert len(asked) == len({*asked}), "an answer was paid for twice"
     assert f"budget of {budget:,} (judge tokens)" in poor.output
@@ -132,7 +99,8 @@ def test_a_killed_run_goes_on_where_it_stopped(
     ]
     answer = Paused(by_prompt(), 10)
     with JudgeServer(answer) as server:
-        env = settings(server, subset, tmp_path / "cache", LMMS_RPTS_CONCURRENCY="2")
+        env = settings(server, subset, LMMS_RPTS_CACHE=str(tmp_path / "cache"))
+        env |= {"LMMS_RPTS_CONCURRENCY": "2"}
         env["LMMS_CACHE_RUN_ID"] = "night"  # else lmms-eval keeps no response of a killed run
         process = subprocess.Popen(
             forked([sys.executable, "-m", "lmms_eval", *arguments]),
@@ -158,7 +126,7 @@ def test_a_killed_run_goes_on_where_it_stopped(
 def test_a_key_that_the_server_repeats_is_nowhere(tmp_path: Path, gold: Path, subset: Path) -> None:
     refusal = ServerReply(f"Incorrect API key provided: {KEY}", status=401)
     with JudgeServer(lambda body: refusal) as server:
-        done = replay(tmp_path / "out", gold, settings(server, subset, tmp_path / "cache"))
+        done = replay(tmp_path / "out", gold, server, subset)
     assert "Incorrect API key provided" in done.output
     assert_hidden(tmp_path, done)
 

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from pydantic import BaseModel
 
 from lmms_rpts.base.rows import (
     CUT_SHORT,
@@ -169,30 +168,6 @@ def test_lines_are_read_lazily_and_a_missing_file_is_named(tmp_path: Path) -> No
         next(rows)
     with pytest.raises(ReadError, match=r"Cannot read .*none.jsonl: No such file"):
         next(read_rows(tmp_path / "none.jsonl"))
-
-
-class _Step(BaseModel):
-    score: float
-    text: str
-
-
-class _Chain(BaseModel):
-    id: int
-    steps: list[_Step] = []
-
-
-def test_the_error_of_a_model_names_every_field_and_the_remedy(tmp_path: Path) -> None:
-    value = {"id": "x", "steps": [{"score": 0.5, "text": 1}, {"score": []}]}
-    (row,) = read_rows(_written(tmp_path, "a.jsonl", json.dumps(value)))
-    with pytest.raises(ReadError) as caught:
-        row.parse(_Chain, "Fix the data.")
-    assert str(caught.value) == (
-        f"{tmp_path}/a.jsonl, line 1: id should be a whole number, not 'x'; steps[0].text should "
-        "be a string, not 1; steps[1].score should be a number, not []; steps[1].text is missing. "
-        "Fix the data."
-    )
-    (row,) = read_rows(_written(tmp_path, "a.csv", "id,else\n3,x\n"))
-    assert row.parse(_Chain) == _Chain(id=3)
 
 
 def test_files_of_a_folder(tmp_path: Path) -> None:

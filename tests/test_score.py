@@ -6,10 +6,10 @@ import asyncio
 import itertools
 import json
 import os
+import resource
 import signal
 import subprocess
 import sys
-import tempfile
 from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
@@ -24,7 +24,6 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.all_runs import read_runs, summarize
 from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
-from tests.support.environment import VARIABLES
 from tests.support.instances import write_folder
 from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment
@@ -47,19 +46,12 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
 
 
 @pytest.fixture
-def data(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
+def data(no_settings: None, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Path:
     """Writes three documents in each language; the working folder is another one."""
-    for name in VARIABLES:
-        monkeypatch.delenv(name, raising=False)
     monkeypatch.setenv("RPTS_PATH", str(write_folder(tmp_path / "data")))
     monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
     monkeypatch.chdir(tmp_path)
     return tmp_path
-
-
-def new(folder: Path) -> Path:
-    """A folder that no other row of a table uses."""
-    return Path(tempfile.mkdtemp(dir=folder))
 
 
 def invoke(*arguments: object, env: Mapping[str, str] | None = None) -> Result:
@@ -86,6 +78,7 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
     (("{careful}", "--task", "rpts_eval_en"), "tasks with responses: rpts_demo"),
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
+    (("{careful}", "--correct", "m"), "--correct is only for tasks of other packages"),
     (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
     (("{careful}", "--output", "{demo}"), "contains the responses themselves"),
     (("{en}", "--judge", "lexical", "--ids", "99"), "no response to the documents"),
@@ -143,13 +136,11 @@ def test_a_run_of_lmms_eval_scores_as_it_did(data: Path, saved: Path) -> None:
     parts=2,
 )
 def test_which_documents_are_scored(
-    data: Path, options: tuple[object, ...], numbers: tuple[int, ...]
+    data: Path, tmp_path: Path, options: tuple[object, ...], numbers: tuple[int, ...]
 ) -> None:
     responses = write(data / "r.jsonl", *(said("rpts_eval_en", at) for at in (2, 0, 1)))
-    out = new(data)
-    done = invoke(responses, "--judge", "lexical", "-o", out, *options)
-    run = Run(done.output, done.exit_code, out)
-    assert tuple(run.samples("rpts_eval_en")) == numbers
+    invoke(responses, "--judge", "lexical", "-o", tmp_path, *options)
+    assert tuple(Run("", 0, tmp_path).samples("rpts_eval_en")) == numbers
 
 
 def test_responses_come_from_any_file_by_id_and_of_a_part(data: Path) -> None:
@@ -162,78 +153,38 @@ def test_responses_come_from_any_file_by_id_and_of_a_part(data: Path) -> None:
     assert [len(each) if isinstance(each, list) else 1 for each in records.values()] == [3, 1]
 
 
-@table(
-    "response, failed",
-    (None, True),
-    ("None", True),
-    ("[LMMS_EVAL_REQUEST_FAILED] timeout", True),
-    ("Error: can only concatenate str (not NoneType) to str", True),
-    ("", False),
-    ("None of the clues supports it.\nFinal answer: disagree", False),
-)
-def test_a_failed_request_of_the_model_is_left_out(
-    data: Path, response: str | None, failed: bool
-) -> None:
-    steps = "Conclusion 0: from Image 0, the clock shows nine.\nFinal answer: agree"
-    rows = [said("rpts_eval_en", 0, steps), said("rpts_eval_en", 1, response)]
-    run = scored(new(data), write(data / "r.jsonl", *rows), "--judge", "lexical")
-    first, second = run.samples("rpts_eval_en").values()
-    assert (second["accuracy"] is None) == failed
-    assert (run.records("rpts_eval_en")[1]["outcome"] == "unscored") == failed
-    accuracy = first["accuracy"] if failed else (first["accuracy"] + second["accuracy"]) / 2
-    assert run.results["rpts_eval_en"]["accuracy,none"] == accuracy
-
-
-def test_a_group_with_a_judge_behind_a_server(data: Path) -> None:
-    """Free text; the group has the mean of its tasks; a second run costs nothing."""
+def test_a_group_has_the_mean_of_its_tasks(data: Path) -> None:
+    steps = "Conclusion 0: from Image 0, the clock shows {}.\nFinal answer: agree"
     rows = [
-        said(f"rpts_eval_{language}", at, f"Free text {at} in {language}.")
-        for language in ("en", "zh")
+        said(f"rpts_eval_{language}", at, steps.format(shown))
+        for language, shown in (("en", "nine"), ("zh", "no hand"))
         for at in range(3)
     ]
-    responses = write(data / "free.jsonl", *rows)
-    with JudgeServer(oracle.answer) as server:
-        env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
-        once = scored(data / "once", responses, "--judge", "openai:m", env=env)
-        calls = server.calls
-        again = scored(data / "again", responses, "--judge", "openai:m", env=env)
-    assert calls == server.calls > 0
-    assert str(once.results) == str(again.results)
-    for task in ("rpts_eval_en", "rpts_eval_zh"):
-        assert once.records(task) == again.records(task)
-    parts = [once.results[f"rpts_eval_{each}"]["rpts,none"] for each in ("en", "zh")]
-    assert once.results["rpts_eval"]["rpts,none"] == pytest.approx(sum(parts) / 2)
+    done = scored(data / "out", write(data / "r.jsonl", *rows), "--judge", "lexical")
+    english, chinese = (done.results[f"rpts_eval_{each}"]["rpts,none"] for each in ("en", "zh"))
+    assert done.results["rpts_eval"]["rpts,none"] == pytest.approx((english + chinese) / 2)
+    assert english != chinese
 
 
 def test_released_rounds_are_runs_of_their_model(data: Path, monkeypatch: Any) -> None:
-    """A row of BAAI/ROME-Evaluated per question, with two rounds as text."""
-    entries = [each for each in ENTRIES if each["task"] == "academic"]
+    """A row of BAAI/ROME-Evaluated, with two rounds as text."""
+    (entry, *_) = [each for each in ENTRIES if each["task"] == "academic"]
     (data / "rome").mkdir()
-    write_rome(data / "rome", entries)
+    write_rome(data / "rome", [entry])
     monkeypatch.setenv("ROME_PATH", str(data / "rome"))
-    right, used = ["Final Answer: B", "最终答案：AC"], [100, 300]
-    rows = [
-        {
-            "model": "lab/m",
-            "question_id": entry["question_id"],
-            "raw_answer": str([answer, answer if at else "Final Answer: D"]),
-            "usage": json.dumps([{"prompt_tokens": 1, "completion_tokens": each} for each in used]),
-            "num_inferences": 2,
-        }
-        for at, (entry, answer) in enumerate(zip(entries, right, strict=True))
-    ]
-    release = write(data / "train.jsonl", *rows)
+    row = {
+        "model": "lab/m",
+        "question_id": entry["question_id"],
+        "raw_answer": "['Final Answer: D', 'Final Answer: B']",
+        "usage": json.dumps([{"prompt_tokens": 1, "completion_tokens": at} for at in (100, 300)]),
+        "num_inferences": 2,
+    }
+    release = write(data / "train.jsonl", row)
     done = scored(data / "out", release, "--task", "rome_academic")
     assert "lab/m, round 2" in done.output
     (model,) = summarize(read_runs([data / "out"])).models
     assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
-    assert model.metrics["accuracy"].value == (1 + 0.5) / 2
-
-
-def test_a_report_can_be_written_at_once(data: Path) -> None:
-    page = data / "report.html"
-    done = scored(data / "out", DEMO / "careful.jsonl", "--judge", "lexical", "--report", page)
-    assert f"{page}: 14 instances, 18 images" in done.output
+    assert model.metrics["accuracy"].value == 0.5
 
 
 # --- how it ends ---------------------------------------------------------------------------------
@@ -267,28 +218,20 @@ def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
     assert {each.outcome for each in read_run(data / "out").responses} == {"scored"}
 
 
-@table(
-    "reply",
-    ServerReply("oops", status=500),
-    ServerReply(body="<html>gateway</html>"),
-    ServerReply(body={"choices": []}),
-    ServerReply("I would rather not say."),
-    DROPPED,
-)
+@table("reply", ServerReply("oops", status=500), ServerReply("I would rather not say."), DROPPED)
 def test_status_1_where_nothing_was_judged(data: Path, reply: ServerReply) -> None:
-    rows = [said("rpts_eval_en", at % 3, f"Free text {at}.") for at in range(3)]
     with JudgeServer(lambda body: reply) as server:
         env = judge_at(server) | {"LMMS_RPTS_CONCURRENCY": "4"}
-        done = invoke(write(data / "r.jsonl", *rows), "--judge", "openai:m", env=env)
+        done = invoke(write(data / "r.jsonl", *FREE), "--judge", "openai:m", env=env)
     assert done.exit_code == 1, done.output
 
 
-def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]:
-    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"], **more}
+def start(folder: Path, server: JudgeServer) -> subprocess.Popen[str]:
+    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"]}
     return subprocess.Popen(
-        [COMMAND, "score", str(data / "free.jsonl"), "--judge", "openai:m"],
-        env=env | {"LMMS_RPTS_CACHE": str(data / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
-        cwd=data,
+        [COMMAND, "score", str(folder / "free.jsonl"), "--judge", "openai:m"],
+        env=env | {"LMMS_RPTS_CACHE": str(folder / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
+        cwd=folder,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
@@ -300,10 +243,9 @@ def start(data: Path, server: JudgeServer, **more: str) -> subprocess.Popen[str]
 @pytest.mark.slow
 @table("number, status", (signal.SIGINT, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9))
 def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
-    data: Path, number: signal.Signals, status: int
+    data: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    data = new(data)
-    write(data / "free.jsonl", *FREE)
+    write(tmp_path / "free.jsonl", *FREE)
     asked = Counter[str]()
 
     def answer(body: Body) -> str:
@@ -311,40 +253,34 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
         return oracle.answer(body)
 
     with JudgeServer(answer) as server:
-        process = start(data, server)
+        process = start(tmp_path, server)
         wait_until(lambda: server.calls >= 4, process.poll)
         os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=LONGEST)
         assert process.returncode == status, output
         with pytest.raises(ProcessLookupError):
             os.killpg(process.pid, 0)
-        assert not [each for each in (data / "rescored").glob("*") if each.name[0] != "."]
+        assert not [each for each in (tmp_path / "rescored").glob("*") if each.name[0] != "."]
         if status == 130:
+            assert "never awaited" not in output
             assert "To request only the rest, run the same command again" in output
-            assert f"lmms-rpts score {data / 'free.jsonl'} --judge openai:m" in output
-        again = start(data, server)
+            assert f"lmms-rpts score {tmp_path / 'free.jsonl'} --judge openai:m" in output
+        again = start(tmp_path, server)
         output, _ = again.communicate(timeout=LONGEST)
     assert again.returncode == 0, output
     # Only the call that was under way is repeated.
     assert sum(count - 1 for count in asked.values()) <= 1
 
 
-@pytest.mark.slow
 def test_a_full_disk_leaves_nothing_under_the_final_names(data: Path) -> None:
-    limited = (
-        "import resource, sys; resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, 20_000));"
-        "from lmms_rpts.cli import app; app(sys.argv[1:])"
-    )
-    words = ["score", str(DEMO / "careful.jsonl"), "--judge", "lexical", "-o", "out"]
-    done = subprocess.run(
-        [sys.executable, "-c", limited, *words],
-        cwd=data,
-        env=clean_environment(),
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 1, done.stdout + done.stderr
-    assert "Cannot write to out: File too large" in done.stderr
+    most = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (20_000, most[1]))
+    try:
+        done = invoke(DEMO / "careful.jsonl", "--judge", "lexical", "-o", data / "out")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, most)
+    assert done.exit_code == 1
+    assert f"Cannot write to {data / 'out'}: File too large" in done.output
     assert not list((data / "out").iterdir())
 
 
@@ -379,7 +315,9 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
         return lr.score(rows, judge="lexical", task="rpts_demo")
 
     records = asyncio.run(cell_of_a_notebook())
-    done = scored(data / "out", DEMO / "careful.jsonl", "--judge", "lexical")
+    page, careful = data / "report.html", DEMO / "careful.jsonl"
+    done = scored(data / "out", careful, "--judge", "lexical", "--report", page)
+    assert f"{page}: 14 instances, 18 images" in done.output
     assert [json.loads(each.to_json()) for each in records] == [*done.records("rpts_demo").values()]
 
 

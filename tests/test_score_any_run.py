@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Sequence
+import math
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +11,9 @@ import pytest
 from tests.support import cmmath, rome
 from tests.support.foreign_task import (
     OWN_FILTERS,
+    VISUALS,
     ForeignTask,
     SeeingJudge,
-    make_document,
     records_of,
     replay,
     response_to,
@@ -26,10 +24,10 @@ from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run, run_lmms_eval
 from tests.support.reform import write_reform
 from tests.support.tables import table
+from tests.test_score import COMMAND, write
 
 pytestmark = pytest.mark.slow
 
-COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
 ON_MESSAGES = "doc_to_messages: !function utils.messages\n"
 EXTRACTS = """
 filter_list:
@@ -38,30 +36,19 @@ filter_list:
 """
 
 
-def command(*arguments: str, server: JudgeServer, cwd: Path | None = None) -> Run:
-    done = run([COMMAND, *arguments], env=settings(server), cwd=cwd)
-    return Run(done.stdout, done.returncode, cwd or Path())
-
-
 def score(samples: Path, task: ForeignTask, output: Path, server: JudgeServer, *more: str) -> Run:
     arguments = ("score", str(samples), "--include_path", task.include_path, "-o", str(output))
-    done = command(*arguments, *more, server=server)
-    return Run(done.output, done.code, output)
+    done = run([COMMAND, *arguments, *more], env=settings(server))
+    return Run(done.stdout, done.returncode, output)
 
 
-def graded(
-    path: Path, values: Sequence[Any], task: str = "colours", metric: str = "m", **more: Any
-) -> Path:
-    """Saved responses with values of one metric."""
-    rows = [
-        {"task": task, "doc_id": at, "response": response_to({"squares": [at]}), metric: value}
-        for at, value in enumerate(values)
-    ]
-    path.write_text("".join(json.dumps({**row, **more}) + "\n" for row in rows))
-    return path
+def said(at: int, metric: str = "m", value: Any = 1) -> dict[str, Any]:
+    """A saved response to a document, and the value of a metric."""
+    response = response_to({"squares": [at]})
+    return {"task": "colours", "doc_id": at, "response": response, metric: value}
 
 
-@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n", ON_MESSAGES)
+@table("visuals", VISUALS, VISUALS.replace("doc_to_visual\n", "paths\n"), ON_MESSAGES)
 def test_responses_are_scored_with_the_tasks_questions_and_images(
     tmp_path: Path, visuals: str
 ) -> None:
@@ -87,53 +74,40 @@ def test_responses_are_scored_with_the_tasks_questions_and_images(
 
 
 @table(
-    "values, correct, expected",
-    ([1, 0, 1, 1], None, 0.75),
-    ([100.0, 40.0, 60.0, 0.0], "m>=50", 0.5),
-    ([{"hits": 0.9}, {"hits": 0.8}, {"hits": 0.1}, {"hits": 0}], "m.hits>=0.85", 0.25),
-    ([1, 0, 1, 1], "none", None),
-    (["yes", "no", "yes", "no"], None, None),
-    parts=3,
+    "metric, values, correct, expected",
+    ("m", [1, 0, 1, 1], None, 0.75),
+    ("correct", [True, False, False, False], None, 0.25),
+    ("m", [100.0, 40.0, 60.0, 0.0], "m>=50", 0.5),
+    ("m", [1, 0, 1, 1], "none", None),
+    parts=2,
 )
 def test_which_metric_says_whether_an_answer_is_right(
-    tmp_path: Path, values: list[Any], correct: str | None, expected: float | None
+    tmp_path: Path, metric: str, values: list[Any], correct: str | None, expected: float | None
 ) -> None:
     task = write_foreign_task(tmp_path)
-    samples = graded(tmp_path / "said.jsonl", values)
+    rows = [said(at, metric, value) for at, value in enumerate(values)]
     more = ["--correct", correct] if correct else []
     with SeeingJudge().server() as server:
-        done = score(samples, task, tmp_path / "out", server, *more)
+        done = score(write(tmp_path / "said.jsonl", *rows), task, tmp_path / "out", server, *more)
     found = done.results["colours_rpts"]
     assert found["rpts_visual,none"] == pytest.approx(0.9)
     if expected is not None:
         assert found["accuracy,none"] == pytest.approx(expected), done.output
         return
-    assert found["accuracy,none"] != found["accuracy,none"], done.output  # NaN
-    for record in records_of(done).values():
-        assert record["answer"]["correct"] is None
-        assert (
-            record["answer"]["reason"] == "the task's metrics don't say whether the answer is right"
-        )
+    assert math.isnan(found["accuracy,none"]), done.output
+    told = {record["answer"]["reason"] for record in records_of(done).values()}
+    assert told == {"the task's metrics don't say whether the answer is right"}
 
 
-def test_own_filters_that_extract_the_answer(tmp_path: Path) -> None:
+@table("filters", EXTRACTS, OWN_FILTERS)
+def test_own_filters_and_pipelines_that_extract_the_answer(tmp_path: Path, filters: str) -> None:
     """The model's full response is scored, not the filter's extract."""
-    task = write_foreign_task(tmp_path, filters=EXTRACTS)
-    with SeeingJudge().server() as server:
-        env = settings(server)
-        plain = replay(tmp_path / "plain", task, env, "--reasoning_tags", "none")
-        done = score(plain.folder, task, tmp_path / "out", server)
-    assert len(records_of(done)) == 6, done.output
-    assert all(len(each["steps"]) == 2 for each in records_of(done).values())
-    assert done.results["colours_rpts"]["accuracy,none"] == 0.5
-
-
-def test_several_own_pipelines(tmp_path: Path) -> None:
-    task = write_foreign_task(tmp_path, filters=OWN_FILTERS)
+    task = write_foreign_task(tmp_path, filters=filters)
     with SeeingJudge().server() as server:
         plain = replay(tmp_path / "plain", task, settings(server), "--reasoning_tags", "none")
         done = score(plain.folder, task, tmp_path / "out", server)
-    assert done.results["colours_rpts"]["accuracy,none"] == 0.5, done.output
+    assert [len(each["steps"]) for each in records_of(done).values()] == [2] * 6, done.output
+    assert done.results["colours_rpts"]["accuracy,none"] == 0.5
 
 
 def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
@@ -146,22 +120,6 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
     assert done.code == 1
     assert "contains filtered responses to colours (regex)" in done.output
     assert "--reasoning_tags none" in done.output
-
-
-def test_a_part_of_the_documents(tmp_path: Path) -> None:
-    kept = [1, 3, 4]
-    task = write_foreign_task(tmp_path)
-    rows = [
-        {"task": "colours", "doc_id": at, "response": response_to({"squares": [at]}), "m": 1}
-        for at in kept
-    ]
-    samples = tmp_path / "said.jsonl"
-    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    judge = SeeingJudge()
-    with judge.server() as server:
-        done = score(samples, task, tmp_path / "out", server, "--offset", "1", "--limit", "3")
-    assert set(records_of(done)) == {1, 3}, done.output
-    assert sorted(judge.seen) == [(number, [number]) for number in (1, 3)]
 
 
 @table(
@@ -177,9 +135,8 @@ def test_a_part_of_the_documents(tmp_path: Path) -> None:
 def test_samples_that_cannot_be_scored(tmp_path: Path, row: dict[str, Any], named: str) -> None:
     task = write_foreign_task(tmp_path)
     (tmp_path / "evil").touch()
-    samples = tmp_path / "said.jsonl"
-    samples.write_text(json.dumps({"task": "colours", "doc_id": 0, "response": "Red.", **row}))
     with SeeingJudge().server() as server:
+        samples = write(tmp_path / "said.jsonl", {**said(0), **row})
         done = score(samples, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
@@ -187,183 +144,94 @@ def test_samples_that_cannot_be_scored(tmp_path: Path, row: dict[str, Any], name
     assert "Traceback" not in done.output
 
 
-def test_plain_responses_with_correct(tmp_path: Path) -> None:
-    """JSONL of task, doc_id, response and correct, in a simple format."""
-    task = write_foreign_task(tmp_path)
-    samples = graded(tmp_path / "said.jsonl", [True, False, False, False], metric="correct")
-    with SeeingJudge().server() as server:
-        done = score(samples, task, tmp_path / "out", server)
-    assert done.results["colours_rpts"]["accuracy,none"] == 0.25, done.output
-
-
-def test_repeats(tmp_path: Path) -> None:
+def test_repeats_and_a_part_of_the_documents(tmp_path: Path) -> None:
     """With one value for two responses, the second one's correctness is unknown."""
     task = write_foreign_task(tmp_path)
     both = [response_to(task.documents[0], letter) for letter in "AB"]
-    samples = tmp_path / "said.jsonl"
-    rows = [
-        {"task": "colours", "doc_id": 0, "response": both, "m": 1},
-        {"task": "colours", "doc_id": 1, "response": [both[0]] * 2, "m": 1},
-    ]
-    samples.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    rows = [said(0) | {"response": both}, said(1) | {"response": [both[0]] * 2}, said(4)]
     with SeeingJudge().server() as server:
-        done = score(samples, task, tmp_path / "out", server)
+        done = score(
+            *(write(tmp_path / "said.jsonl", *rows), task, tmp_path / "out", server),
+            *("--limit", "2"),
+        )
     found = {at: [each["answer"]["correct"] for each in r] for at, r in records_of(done).items()}
     assert found == {0: [True, None], 1: [True, True]}, done.output
 
 
-# --- commands on such runs -----------------------------------------------------------------------
-
-
-@pytest.fixture(scope="module")
-def runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[ForeignTask, Path]:
-    """Two scored runs, in the folders ``a`` and ``b``."""
-    folder = tmp_path_factory.mktemp("runs")
-    documents = [make_document(folder / "images", at, gold="AB"[at % 2]) for at in range(6)]
-    task = write_foreign_task(folder, documents, filters=OWN_FILTERS)
-    wrong = [
-        response_to(doc).replace(f"square {at}", "square 23") for at, doc in enumerate(documents)
-    ]
+def test_a_report_holds_the_images(tmp_path: Path) -> None:
+    task = write_foreign_task(tmp_path)
+    rows = [said(at) for at in range(6)]
     with SeeingJudge().server() as server:
-        env = settings(server)
-        plain = replay(folder / "plain", task, env, "--reasoning_tags", "none")
-        done = score(plain.folder, task, folder / "a", server)
-        assert done.code == 0, done.output
-        rows = [
-            {"task": "colours", "doc_id": at, "response": text, "m": at % 2}
-            for at, text in enumerate(wrong)
-        ]
-        (folder / "b.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-        done = score(folder / "b.jsonl", task, folder / "b", server)
-        assert done.code == 0, done.output
-    return task, folder
-
-
-def said_by(folder: Path, *arguments: str) -> str:
-    """The output of a command that needs no judge."""
-    done = run([COMMAND, *arguments], cwd=folder)
-    assert done.returncode == 0, done.stdout
-    assert "Traceback" not in done.stdout
-    return done.stdout
-
-
-def test_a_report_holds_the_images(runs: tuple[ForeignTask, Path], tmp_path: Path) -> None:
-    task, folder = runs
-    arguments = ("report", "a=a", "b=b", "--include_path", task.include_path)
+        done = score(write(tmp_path / "said.jsonl", *rows), task, tmp_path / "a", server)
+    assert done.code == 0, done.output
     page = tmp_path / "report.html"
-    said = said_by(folder, *arguments, "-o", str(page))
-    assert "6 instances, 6 images" in said, said
-    text = page.read_text(encoding="utf-8")
-    assert text.count("data:image/webp;base64,") >= 6
-    without = said_by(folder, "report", "a=a", "-o", str(page), "--no-images")
-    assert "0 images" in without
-    lost = said_by(folder, "report", "a=a", "-o", str(page))
+
+    def report(*more: str) -> str:
+        done = run([COMMAND, "report", "a=a", "-o", str(page), *more], cwd=tmp_path)
+        assert done.returncode == 0, done.stdout
+        return done.stdout
+
+    assert "6 instances, 6 images" in report("--include_path", task.include_path)
+    assert page.read_text(encoding="utf-8").count("data:image/webp;base64,") >= 6
+    assert "0 images" in report("--no-images")
+    lost = report()
     assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
     assert "Use --include_path FOLDER for your own tasks" in lost
-
-
-def test_runs_are_compared_summarized_swept_and_exported(
-    runs: tuple[ForeignTask, Path], tmp_path: Path
-) -> None:
-    _, folder = runs
-    assert "rpts" in said_by(folder, "compare", "a=a", "b=b")
-    assert "rpts" in said_by(folder, "summarize", "a=a", "b=b")
-    assert said_by(folder, "sweep", "a=a", "b=b")
-    said_by(folder, "export", "a", "-o", str(tmp_path / "steps.csv"))
-    assert len((tmp_path / "steps.csv").read_text().splitlines()) > 6
-
-
-def test_records_hold_trees(runs: tuple[ForeignTask, Path]) -> None:
-    from lmms_rpts.tasks.rpts_eval.runs import read_run
-
-    _, folder = runs
-    for name in ("a", "b"):
-        found = read_run(str(folder / name))
-        assert len(found.responses) == 6
-        for response in found.responses:
-            assert response.tree().root is not None
-            assert response.diagnosis.coverage == 1.0
-
-
-def test_a_run_of_a_task_of_ours_takes_no_metric(tmp_path: Path) -> None:
-    demo = Path(__file__).parents[1] / "lmms_rpts" / "demo" / "responses" / "careful.jsonl"
-    done = run([COMMAND, "score", str(demo), "--correct", "m", "-o", str(tmp_path / "out")])
-    assert done.returncode == 1
-    assert "--correct is only for tasks of other packages" in done.stdout
 
 
 # --- tasks of ours, whose answers are graded ------------------------------------------------------
 
 
-@pytest.fixture(scope="module")
-def graded_runs(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, dict[str, str]]:
-    """A run of ROME, CMMaTH and ReForm-Eval, and the settings for their data."""
-    folder = tmp_path_factory.mktemp("graded")
-    (folder / "rome").mkdir()
-    (folder / "cmmath").mkdir()
-    rome.write_rome(folder / "rome")
-    cmmath.write_cmmath(folder / "cmmath")
+def test_the_steps_of_responses_whose_answers_we_grade(tmp_path: Path) -> None:
+    """``rome_geo`` alone would grade the answers again; the others have no other way."""
+    for name in ("rome", "cmmath"):
+        (tmp_path / name).mkdir()
+    rome.write_rome(tmp_path / "rome")
+    cmmath.write_cmmath(tmp_path / "cmmath")
     env = {
-        "ROME_PATH": str(folder / "rome"),
-        "CMMATH_PATH": str(folder / "cmmath"),
-        "REFORM_PATH": str(write_reform(folder / "reform")),
+        "ROME_PATH": str(tmp_path / "rome"),
+        "CMMATH_PATH": str(tmp_path / "cmmath"),
+        "REFORM_PATH": str(write_reform(tmp_path / "reform")),
         "LMMS_RPTS_JUDGE": "lexical",
         "LMMS_RPTS_EVIDENCE": "facts",
     }
+    tasks = ("rome_geo", "cmmath_steps", "reform_gqa")
     texts = [
         f"Conclusion 0: from Image 0, {at}\nConclusion 1: from Conclusion 0, so\n(A)"
         for at in range(2)
     ]
     rows = [
         {"task": task, "doc_id": at, "response": text}
-        for task in ("rome_geo", "cmmath_steps", "reform_gqa")
+        for task in tasks
         for at, text in enumerate(texts)
     ]
-    (folder / "said.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    done = run_lmms_eval(
-        folder / "out",
-        *("--model", "replay", "--model_args", f"samples={folder}/said.jsonl", "--limit", "2"),
-        *("--tasks", "rome_geo,cmmath_steps,reform_gqa"),
+    samples = write(tmp_path / "said.jsonl", *rows)
+    plain = run_lmms_eval(
+        tmp_path / "out",
+        *("--model", "replay", "--model_args", f"samples={samples}", "--limit", "2"),
+        *("--tasks", ",".join(tasks)),
         env=env,
     )
-    assert len(list((folder / "out").rglob("*_samples_*.jsonl"))) == 3, done.output
-    return folder, env
-
-
-@table(
-    "task, given",
-    ("rome_geo", "rome_geo_rpts"),
-    ("cmmath_steps", "cmmath_steps"),
-    ("reform_gqa", "reform_gqa"),
-)
-def test_the_steps_of_responses_whose_answers_we_grade(
-    graded_runs: tuple[Path, dict[str, str]], tmp_path: Path, task: str, given: str
-) -> None:
-    """``rome_geo`` alone would grade the answers again; the others have no other way."""
-    folder, env = graded_runs
-    output = tmp_path / task
-    done = run([COMMAND, "score", str(folder / "out"), "--task", given, "-o", str(output)], env=env)
-    assert done.returncode == 0, done.stdout
-    scored = Run(done.stdout, 0, output)
-    plain = Run("", 0, folder / "out").samples(task)
-    records = records_of(scored, f"{task}_rpts")
-    assert len(records) == 2, done.stdout
-    for at, record in records.items():
-        assert len(record["steps"]) == 2
-        assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
-        assert record["answer"]["correct"] is bool(plain[at]["accuracy"] == 1)
+    for task, given in zip(tasks, ("rome_geo_rpts", *tasks[1:]), strict=True):
+        output = tmp_path / task
+        command = [COMMAND, "score", str(plain.folder), "--task", given, "-o", str(output)]
+        done = run(command, env=env)
+        assert done.returncode == 0, done.stdout
+        records = records_of(Run(done.stdout, 0, output), f"{task}_rpts")
+        assert len(records) == 2, done.stdout
+        for at, record in records.items():
+            assert len(record["steps"]) == 2
+            assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
+            right = plain.samples(task)[at]["accuracy"] == 1
+            assert record["answer"]["correct"] is bool(right)
 
 
 def test_responses_to_other_data_are_refused(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path)
-    said = tmp_path / "1_samples_colours.jsonl"
-    rows = [
-        {"doc_id": at, "target": "another answer", "resps": "A square. A", "m": 1}
-        for at in range(2)
-    ]
-    said.write_text("".join(f"{json.dumps(row)}\n" for row in rows))
+    rows = [said(at) | {"target": "another answer"} for at in range(2)]
     with SeeingJudge().server() as server:
-        done = score(said, task, tmp_path / "out", server)
+        samples = write(tmp_path / "1_samples_colours.jsonl", *rows)
+        done = score(samples, task, tmp_path / "out", server)
         assert server.calls == 0
     assert done.code == 1
     assert "the samples have the gold answer 'another answer' for document 0" in done.output

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.lmms import stop_server
 from tests.support.reference import find_reference, reference
-from tests.support.saved_runs import DEMO, replay
+from tests.support.saved_runs import DEMO, replay, write_gold
 
 pytestmark = pytest.mark.slow
 
@@ -31,25 +31,12 @@ def rule(body: dict[str, Any]) -> str:
     return f"Score: {int(digest[:8], 16) % 11 / 10}"
 
 
-def write_gold(folder: Path, data: Path) -> Path:
-    """Responses that state the gold reasoning of each instance and its answer."""
-    lines = []
-    for language, last in (("en", "Answer: {}"), ("zh", "答案：{}")):
-        for each in json.loads((data / f"texts_{language}.json").read_text(encoding="utf-8")):
-            text = "\n".join([*each["reasoning"], last.format(each["answer"])])
-            line = {"task": f"rpts_eval_{language}", "id": each["id"], "response": text}
-            lines.append(json.dumps(line, ensure_ascii=False))
-    path = folder / "gold.jsonl"
-    path.write_text("\n".join(lines), encoding="utf-8")
-    return path
-
-
 def values(run: str, judge: str, folder: Path) -> dict[str, dict[str, Any]]:
     """The values of each response, by task and document."""
     tasks, responses, env = "rpts_demo", DEMO / f"{run}.jsonl", {"LMMS_RPTS_JUDGE": judge}
     if run == "gold":
         data = find_reference("rpts_eval_subset")
-        tasks, responses = "rpts_eval_en,rpts_eval_zh", write_gold(folder, data)
+        tasks, responses = "rpts_eval_en,rpts_eval_zh", write_gold(folder / "gold.jsonl", data)
         env["RPTS_PATH"] = str(data)
     done = replay(folder / "out", responses, tasks, rule, **env)
     return {

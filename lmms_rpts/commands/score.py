@@ -123,7 +123,7 @@ def score(
         for path in (output / "results.json", *filter(None, (page, requests))):
             check_writable(path)  # before any judge call
         for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
-            signal.signal(ending, signal.default_int_handler)
+            signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
         with batch as waiting:
             saved = find_responses(samples, task)
             for skipped in sorted(saved.passed_over):

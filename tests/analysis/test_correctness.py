@@ -13,15 +13,11 @@ from tests.support.tables import table
 
 
 def chosen(logged: Sequence[Mapping[str, Any]], correct: str | None = None) -> Criterion:
-    def letters(values: list[Any]) -> float:
-        return sum(each["parsed"] == each["gold"] for each in values) / len(values)
-
-    better = {"length": False}
-    return choose_criterion("t", logged, {"length": len, "letter_acc": letters}, better, correct)
+    return choose_criterion("t", logged, {"length": len}, {"length": False}, correct)
 
 
-def rows(values: Sequence[Any], metric: str = "m") -> list[dict[str, Any]]:
-    return [{metric: value, "length": 3} for value in values]
+def rows(values: Sequence[Any]) -> list[dict[str, Any]]:
+    return [{"m": value, "length": 3} for value in values]
 
 
 @table(
@@ -44,15 +40,9 @@ def test_which_answers_are_right(
     assert [chosen(logged, correct).is_right(each) for each in logged] == expected
 
 
-def test_by_the_tasks_own_aggregation() -> None:
-    """A metric with an object as value and no matching field."""
-    logged = rows([{"parsed": "A", "gold": gold} for gold in "AAAB"], "letter_acc")
-    assert [chosen(logged).is_right(each) for each in logged] == [True, True, True, False]
-
-
 @table(
     "correct, told",
-    ("colour", "'colour' is not a metric of the task. Use one of length, letter_acc, m"),
+    ("colour", "'colour' is not a metric of the task. Use one of length, m"),
     ("m>=-2", "is not a metric"), ("m>=half", "is not a metric"), ("m<1", "is not a metric"),
     ("m", "m has values up to 5. Write the minimum of a right answer on this scale, such as m>="),
 )  # fmt: skip

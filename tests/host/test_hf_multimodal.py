@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import functools
 import math
-import weakref
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -239,13 +238,6 @@ def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
 # --- generation ----------------------------------------------------------------------------------
 
 
-def test_cleaning_frees_the_model(checkpoint: str) -> None:
-    cleaned = HfMultimodal(checkpoint, **ON_CPU)
-    weights = weakref.ref(cleaned._model.model)
-    cleaned.clean()
-    assert weights() is None
-
-
 def test_llava_hf_says_the_same(model: HfMultimodal, checkpoint: str) -> None:
     other = with_documents(LlavaHf(checkpoint, device_map="cpu", **ON_CPU))
     settings = {"max_new_tokens": 12, "until": []}
@@ -280,10 +272,8 @@ def test_conversations_in_rounds(model: HfMultimodal) -> None:
     settings = {"max_new_tokens": 4}
     counts = (1, 3, 2, 2)
     asked = [
-        SimpleNamespace(
-            args=(f"round {at}", settings, images_of, rounds_of(count), at, "t", "test")
-        )
-        for at, count in enumerate(counts)
+        SimpleNamespace(args=(f"round {at}", settings, images_of, rounds_of(n), at, "t", "test"))
+        for at, n in enumerate(counts)
     ]
     expected = []
     for at, count in enumerate(counts):

@@ -7,54 +7,23 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.host.other_tasks import OtherTask, open_task
-from lmms_rpts.host.task_files import load_task, named_images, read_image_name
+from lmms_rpts.host.other_tasks import open_task
+from lmms_rpts.host.task_files import load_task
 from lmms_rpts.tasks.data import DataError
 from tests.host.test_own_tasks import FILTERS, write_task
-from tests.support.foreign_task import ForeignTask, write_foreign_task
+from tests.support.foreign_task import write_foreign_task
 from tests.support.instances import make_doc
 from tests.support.tables import table
 
 
-@pytest.fixture(scope="module")
-def colours(tmp_path_factory: pytest.TempPathFactory) -> ForeignTask:
-    return write_foreign_task(tmp_path_factory.mktemp("colours"))
-
-
-def opened(task: ForeignTask, judge: str = "none") -> OtherTask:
-    return open_task("colours", Path(task.include_path), load_settings(judge=judge))
-
-
-@table("visuals", "doc_to_visual: !function utils.doc_to_visual\n",
-       "doc_to_visual: !function utils.paths\n",
-       "doc_to_messages: !function utils.messages\n")  # fmt: skip
-def test_questions_and_images(tmp_path: Path, visuals: str) -> None:
-    task = write_foreign_task(tmp_path, visuals=visuals)
-    other = opened(task)
-    assert (other.name, other.total, other.ids) == ("colours_rpts", len(task.documents), [])
-    for at, doc in enumerate(task.documents):
-        question = other.question(at)
-        assert question.statement == question.context == doc["question"]
-        assert (question.answer, question.language) == (doc["gold"], "en")
-        assert question.visual_clue == (f"colours_rpts#{at}/0",)
-        assert (question.key, question.images_known) == (("colours_rpts", at), True)
-        assert question.images[0].digest
-    images = dict(
-        named_images(
-            load_task("colours", Path(task.include_path)),
-            "colours_rpts",
-            ["colours_rpts#1/0", "colours_rpts#99/0", "x.png"],
-        )
-    )
-    assert list(images) == ["colours_rpts#1/0"]
-    assert read_image_name("colours_rpts", "colours_rpts#12/3") == (12, 3)
-
-
-def test_images_that_are_not_at_hand(tmp_path: Path) -> None:
+def test_images_that_are_not_at_hand_and_a_judge_without_vision(tmp_path: Path) -> None:
     task = write_foreign_task(tmp_path)
+    place = ("colours", Path(task.include_path))
+    with pytest.raises(DataError, match="'lexical' has no vision"):
+        open_task(*place, load_settings(judge="lexical"))
     for image in task.folder.rglob("*.png"):
         image.unlink()
-    question = opened(task).question(0)
+    question = open_task(*place, load_settings(judge="none")).question(0)
     assert (question.visual_clue, question.images, question.images_known) == ((), None, False)
 
 
@@ -74,13 +43,6 @@ def test_an_own_task_with_our_filters_grades_itself(tmp_path: Path) -> None:
     assert question.statement == make_doc()["statement"]
 
 
-def test_responses_to_other_data_are_refused(colours: ForeignTask) -> None:
-    other = opened(colours)
-    other.check_target(0, other.question(0).answer)
-    with pytest.raises(DataError, match="the responses belong to other data"):
-        other.check_target(0, "another")
-
-
 @table(
     "name, told",
     ("colour", "Unknown task 'colour' of lmms-eval. Did you mean colours?"),
@@ -94,15 +56,6 @@ def test_what_cannot_be_scored(tmp_path: Path, name: str, told: str) -> None:
     chosen = text.replace("generate_until", "multiple_choice") + "doc_to_choice: [A, B]\n"
     file.with_name("chosen.yaml").write_text(chosen)
     file.with_name("all.yaml").write_text("group: all\ntask: [colours]\n")
-    if name == "colour":
-        with pytest.raises(DataError, match="Unknown task"):
-            load_task("colour", Path(task.include_path))
-        return
     with pytest.raises(DataError) as caught:
         load_task(name, Path(task.include_path))
     assert told in str(caught.value)
-
-
-def test_a_judge_without_vision_is_refused(colours: ForeignTask) -> None:
-    with pytest.raises(DataError, match="'lexical' has no vision"):
-        opened(colours, "lexical")

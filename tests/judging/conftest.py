@@ -1,19 +1,15 @@
-"""Fixtures for all judging tests: a clean environment, short pauses, and a judge server."""
+"""Fixtures for all judging tests: a clean environment, short pauses, and the log."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack, suppress
+from collections.abc import Iterator
+from contextlib import suppress
 from ssl import SSLContext
 
 import pytest
 from loguru import logger
 
 from lmms_rpts.judging import client
-from tests.support.environment import VARIABLES
-from tests.support.judge_server import Answer, JudgeServer
-
-Serve = Callable[..., JudgeServer]
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -25,8 +21,8 @@ def _no_certificates() -> Iterator[None]:
 
 
 @pytest.fixture(autouse=True)
-def _clean_environment(monkeypatch: pytest.MonkeyPatch) -> None:
-    for name in (*VARIABLES, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
+def _clean_environment(no_settings: None, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
@@ -38,19 +34,6 @@ def short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)
     monkeypatch.setattr(client, "LONGEST_PAUSE", 0.002)
     monkeypatch.setattr(client, "LONGEST_HOLD", 0.002)
-
-
-@pytest.fixture
-def serve(monkeypatch: pytest.MonkeyPatch) -> Iterator[Serve]:
-    """Starts a judge server and points the environment to it."""
-    with ExitStack() as stack:
-
-        def start(answer: Answer | None = None, latency: float = 0.0) -> JudgeServer:
-            server = stack.enter_context(JudgeServer(answer, latency=latency))
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            return server
-
-        yield start
 
 
 @pytest.fixture

@@ -8,11 +8,12 @@ from typing import Any, TypeVar
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.budget import Budget
-from lmms_rpts.judging.client import Client
+from lmms_rpts.judging.client import Client, open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
+from lmms_rpts.runs.work import ordered, run_async
 
 T = TypeVar("T")
 PROMPTS = Prompts()
@@ -145,3 +146,14 @@ def values(verdicts: Sequence[Verdict]) -> list[float | str | None]:
     for verdict in verdicts:
         assert (verdict.value is None) == (verdict.error is not None), verdict
     return [verdict.value for verdict in verdicts]
+
+
+def judged(requests: list[Request], **values: Any) -> tuple[list[Verdict], str | None]:
+    """The verdicts of the judge of the environment, and why it stopped."""
+
+    async def work() -> tuple[list[Verdict], str | None]:
+        async with open_client("openai:m", settings_of(**values)) as client:
+            asked = ordered(map(client.ask, requests), client, total=1, label="", shown=False)
+            return [verdict async for verdict in asked], client.stopped
+
+    return run_async(work())

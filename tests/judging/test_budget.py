@@ -11,7 +11,6 @@ import pytest
 from lmms_rpts.base.settings import Price
 from lmms_rpts.judging.budget import Budget, guess_input_tokens, guess_tokens
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, Request, Usage, Verdict
-from lmms_rpts.stats.figures import usage_text
 from tests.judging.questions import ScriptedJudge, client_of, question, questions
 from tests.support.tables import table
 
@@ -102,13 +101,3 @@ def test_a_cost_limit_with_a_price() -> None:
     spend(budget, Usage(1000, 0), Price(0.9, 0.0))  # 0.0009
     with pytest.raises(FatalJudgeError, match=r"budget of 0.001 .judge cost. .*0.0009 used"):
         spend(budget, Usage(1000, 0), Price(0.9, 0.0))
-
-
-def test_usage_in_words() -> None:
-    usage = {"calls": 1234, "input_tokens": 56_789, "output_tokens": 1234, "cost": 0.21}
-    assert usage_text({**usage, "found": 12, "guessed": False}) == (
-        "1,234 calls, 56,789 tokens in, 1,234 out; cost 0.21 in the currency of LMMS_RPTS_PRICE; "
-        "12 cached replies"
-    )
-    usage |= {"calls": 1, "cost": None, "found": 0, "guessed": True}
-    assert usage_text(usage) == "1 call, about 56,789 tokens in, about 1,234 out"

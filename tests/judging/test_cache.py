@@ -12,20 +12,16 @@ import subprocess
 import sys
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import aclosing
-from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from lmms_rpts.judging import cache
-from lmms_rpts.judging.client import open_client
-from lmms_rpts.judging.request_files import take_results
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import RefusedError, Reply, Request, TransientError, Verdict
-from lmms_rpts.runs.work import run_async
 from tests.judging.questions import (
     PROMPTS,
     ScriptedJudge,
@@ -33,7 +29,6 @@ from tests.judging.questions import (
     in_order,
     question,
     questions,
-    settings_of,
     values,
 )
 from tests.support.judge_server import JudgeServer, Paused, by_prompt
@@ -63,15 +58,6 @@ def stored(folder: Path) -> int:
 # ---- what is cached
 
 
-def test_a_second_run_asks_nothing(tmp_path: Path) -> None:
-    judge = ScriptedJudge(last_digit)
-    first = judged(judge, questions(40), tmp_path)
-    again = judged(judge, questions(40), tmp_path)
-    assert values(again) == values(first) == [number % 10 / 10 for number in range(40)]
-    assert [verdict.cached for verdict in again] == [True] * 40
-    assert len(judge.asked) == 40
-
-
 @table(
     "said, calls, again",
     # what was paid for is never asked again, readable or not
@@ -92,54 +78,40 @@ def test_replies_are_kept_and_failures_are_not(
     assert second.value == first.value
 
 
-def golden() -> dict[str, str]:
-    """20 requests by their names, with the beginnings of their keys."""
-    kinds = ("image", "image_seen", "inference", "inference_seen", "transform", "match")
-    identity = {"judge": "openai:m", "model": "m", "temperature": 0.0}
-    keys = {}
-    for language in ("en", "zh"):
-        for kind in kinds:
-            request = Request(kind, language, KINDS[kind].fields, PROMPTS)
-            keys[f"{language} {kind}"] = request.key(identity)
-            if kind in ("image", "inference"):
-                again = request.asked_again(Reply("hm"))
-                keys[f"{language} {kind} again"] = again.key(identity)
-                bare = Request(kind, language, request.fields, PROMPTS, reasoned=False)
-                keys[f"{language} {kind} alone"] = bare.key(identity)
-    return {name: key[:8] for name, key in keys.items()}
-
-
 def test_the_keys_of_20_requests() -> None:
     """Other keys would have users pay again: they change with the texts of requests alone."""
+    kinds = ("image", "image_seen", "inference", "inference_seen", "transform", "match")
+    identity = {"judge": "openai:m", "model": "m", "temperature": 0.0}
+    requests = {}
+    for language in ("en", "zh"):
+        for kind in kinds:
+            name, fields = f"{language} {kind}", KINDS[kind].fields
+            requests[name] = request = Request(kind, language, fields, PROMPTS)
+            if kind in ("image", "inference"):
+                requests[f"{name} again"] = request.asked_again(Reply("hm"))
+                bare = Request(kind, language, fields, PROMPTS, reasoned=False)
+                requests[f"{name} alone"] = bare
+    keys = {name: request.key(identity)[:8] for name, request in requests.items()}
     path = Path(__file__).with_name("cache_keys.json")
-    assert golden() == json.loads(path.read_text("utf-8"))
+    assert keys == json.loads(path.read_text("utf-8"))
 
 
 # ---- files that cannot be used
 
 
-def no_database(folder: Path) -> None:
-    (folder / cache.FILE).write_text("no database, but long enough to be taken for one" * 50)
-
-
-def a_directory(folder: Path) -> None:
-    (folder / cache.FILE).mkdir()
-
-
-@table("spoil", a_directory, no_database)
+@table("content", None, "no database, but long enough to be taken for one" * 50)
 def test_an_unusable_file_is_named_and_ends_no_run(
-    tmp_path: Path, messages: list[str], spoil: Callable[[Path], None]
+    tmp_path: Path, messages: list[str], content: str | None
 ) -> None:
     messages.clear()
-    folder = tmp_path / "answers"
-    folder.mkdir()
-    spoil(folder)
+    file = tmp_path / cache.FILE
+    file.write_text(content) if content else file.mkdir()
     judge = ScriptedJudge(last_digit)
-    found = values(judged(judge, [*questions(20), *questions(20)], folder))
+    found = values(judged(judge, [*questions(20), *questions(20)], tmp_path))
     assert found == [number % 10 / 10 for number in range(20)] * 2
     assert len(judge.asked) == 20
     (message,) = messages
-    assert str(folder / cache.FILE) in message
+    assert str(file) in message
     assert "LMMS_RPTS_CACHE" in message
 
 
@@ -177,48 +149,10 @@ def test_the_cache_is_private(tmp_path: Path) -> None:
     assert {each.stat().st_mode & 0o777 for each in folder.iterdir()} == {0o600}
 
 
-# ---- request files
-
-
-def test_requests_are_written_and_their_results_read(tmp_path: Path) -> None:
-    path, folder = tmp_path / "requests.jsonl", tmp_path / "cache"
-    path.touch()
-
-    async def work() -> tuple[list[Verdict], str | None]:
-        settings = settings_of(cache=folder)
-        async with open_client("openai:m", settings, requests=path) as client:
-            return [await client.ask(request) for request in questions(3)], client.stopped
-
-    verdicts, stopped = run_async(work())
-    assert {verdict.error for verdict in verdicts} == {stopped}
-    lines = [json.loads(line) for line in path.read_text().splitlines()]
-    choice = {"message": {"content": "Score: 0.5"}, "finish_reason": "stop"}
-    body = {"choices": [choice], "usage": {"prompt_tokens": 7, "completion_tokens": 2}}
-    results = [
-        {"custom_id": lines[0]["custom_id"], "response": {"status_code": 200, "body": body}},
-        {"custom_id": lines[1]["custom_id"], "response": None, "error": {"message": "expired"}},
-        {"odd": 1},
-    ]
-    answers = tmp_path / "results.jsonl"
-    answers.write_text("\n".join(map(json.dumps, results)) + "\nno JSON\n")
-    assert take_results(answers, folder, "openai:m") == {
-        "replies": 1,
-        "failed: expired": 1,
-        "no results": 2,
-    }
-    assert take_results(answers, folder, "openai:m")["known"] == 1
-    path.write_text("")
-    first, *others = run_async(work())[0]
-    assert (first.value, first.tokens, first.cached) == (0.5, (7, 2), True)
-    assert [verdict.value for verdict in others] == [None, None]
-    assert len(path.read_text().splitlines()) == 2
-
-
 # ---- kills
 
 ASKING = """
 import json, sys
-from functools import partial
 from pathlib import Path
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.runs.work import ordered, run_async
@@ -247,10 +181,6 @@ def begun(server: JudgeServer, folder: Path) -> subprocess.Popen[str]:
     return subprocess.Popen(command, env=env, stdout=pipe, stderr=pipe, text=True)
 
 
-def reached(server: JudgeServer, calls: int) -> bool:
-    return server.calls >= calls
-
-
 @pytest.mark.slow
 def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
     kills, concurrency, luck, total = 10, 8, random.Random(20261121), 300
@@ -261,7 +191,7 @@ def test_ten_kills_cost_only_the_calls_under_way(tmp_path: Path) -> None:
             # Later calls are held back: the run cannot end before the kill.
             server.answer = answer = Paused(by_prompt(), after + 20 - server.calls)
             process = begun(server, folder)
-            wait_until(partial(reached, server, after), process.poll)
+            wait_until(lambda after=after: server.calls >= after, process.poll)
             time.sleep(luck.uniform(0, 0.04))
             process.kill()
             process.communicate()

@@ -184,18 +184,15 @@ def test_which_models_have_vision(words: Path, vision: Path) -> None:
 # ---- batches
 
 
-OUT_OF_MEMORY: list[Exception] = [
+@table(
+    "error",
     torch.cuda.OutOfMemoryError("CUDA out of memory"),
     RuntimeError("CUDA error: CUBLAS_STATUS_ALLOC_FAILED when calling `cublasCreate(handle)`"),
     RuntimeError("MPS backend out of memory"),
     RuntimeError("[enforce fail] DefaultCPUAllocator: can't allocate memory"),
-]
-
-
-@table("error", *OUT_OF_MEMORY)
+)
 def test_short_memory_halves_the_batch(words: Path, error: Exception) -> None:
     requests = [about(ENGLISH * number) for number in range(6)]
-
     sizes: list[int] = []
     true = transformers.LlamaForCausalLM.generate
 

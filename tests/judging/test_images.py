@@ -100,19 +100,12 @@ def test_sizes_are_bounded(size: tuple[int, int], longest: int, expected: tuple[
 
 
 def test_a_narrow_image_is_framed_in_white_and_an_empty_one_refused() -> None:
-    found = shown(plain(size=(400, 1)))
-    assert is_about(found.getpixel((200, 2)), WHITE)
-    assert found.getpixel((200, 15))[1] < 200
+    assert is_about(shown(plain(size=(400, 1))).getpixel((200, 2)), WHITE)
     with pytest.raises(ImageError, match="it has 0 pixels"):
         encode_image(plain(size=(0, 5)))
 
 
 # ---- files
-
-
-def frames(kind: str, **options: Any) -> bytes:
-    others = [plain(BLUE), plain(GREEN)]
-    return saved(plain(), kind, save_all=True, append_images=others, **options)
 
 
 @table("kind", "GIF", "PNG", "TIFF", "MPO")
@@ -121,7 +114,8 @@ def frames(kind: str, **options: Any) -> bytes:
 def test_the_frame_is_shown_that_the_image_is_at(kind: str, at: int, loaded: bool) -> None:
     """The model was shown the same frame."""
     colours = RED, BLUE, GREEN
-    image = opened(frames(kind))
+    others = [plain(BLUE), plain(GREEN)]
+    image = opened(saved(plain(), kind, save_all=True, append_images=others))
     image.seek(at)
     if loaded:
         image.load()

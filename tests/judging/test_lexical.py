@@ -41,12 +41,8 @@ def test_scores(row: str) -> None:
 
 
 SITUATION = "Person A visits the museum on Monday."
-
-
 OPEN, NOT_OPEN = "the door is open", "the door is not open"
 RED_CAR = "the red car blocks the narrow street"
-
-
 CLOSED = ["On Mondays the museum is closed.", "Today is a Monday."]
 SHUT = [SITUATION, "博物馆星期一关门", "今天是星期一"]
 
@@ -86,6 +82,9 @@ def test_hostile_text_is_a_score_like_any(hostile: str) -> None:
     "first, second, same",
     ("three dogs", "three dogs", True),
     ("Three dogs!", "three  dogs", True),
+    # The rule is that of the published clean-up: one different word of five is ignored.
+    ("The shop closes at nine.", "The shop closes at eight.", True),
+    ("The shop is closed now.", "The shop closes at eight.", False),
     ("three dogs", "", False),
     ("", "", False),
     # {abc, bcd} and {bcd, cde} share one of two

@@ -7,7 +7,6 @@ import re
 import shutil
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 import pytest
 
@@ -34,10 +33,6 @@ HOSTILE = [
     *(">\ud800>>", "‹‹‹>>>›››", "{{ 7 * 7 }} {% raw %}", "\n-----\n"),
     "</think> [INST] <|im_end|>",
 ]
-
-
-def shown(name: str, language: str, **fields: Any) -> str:
-    return "\n".join(message["content"] for message in PROMPTS.render(name, language, **fields))
 
 
 def marks(text: str) -> tuple[int, int]:
@@ -96,12 +91,12 @@ Folder = Callable[..., Path]
 def folder(tmp_path: Path) -> Folder:
     """Writes templates, by name, into a new folder and returns it."""
 
-    def write(templates: dict[str, str | bytes], name: str = "mine") -> Path:
-        place = tmp_path / name
+    def write(templates: dict[str, str]) -> Path:
+        place = tmp_path / "mine"
         shutil.rmtree(place, ignore_errors=True)
         for file, text in templates.items():
             (place / file).parent.mkdir(parents=True, exist_ok=True)
-            (place / file).write_bytes(text if isinstance(text, bytes) else text.encode())
+            (place / file).write_text(text, "utf-8")
         return place
 
     return write
@@ -129,9 +124,6 @@ def test_the_version_is_that_of_the_content(folder: Folder) -> None:
     assert re.fullmatch(r"[0-9a-f]{8}", first)
 
 
-FACTS = "{% for fact in facts %}{{ fact | fence }}{% endfor %}"
-
-
 @table("row", *Path(__file__).with_name("bad_templates.jsonl").read_text("utf-8").splitlines())
 def test_a_template_that_cannot_be_used_is_named(folder: Folder, row: str) -> None:
     """``bad_templates.jsonl``: unknown names, invalid Jinja, no fence, no line, the sandbox."""
@@ -143,23 +135,21 @@ def test_a_template_that_cannot_be_used_is_named(folder: Folder, row: str) -> No
         assert part in str(caught.value)
 
 
-def test_a_template_that_is_no_text(folder: Folder) -> None:
-    with pytest.raises(JudgeConfigurationError, match="UnicodeDecodeError"):
-        Prompts(folder({"en/image.jinja": b"\xff\xfe\x00"}))
-
-
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(MINE)
     (tmp_path / "empty" / "en").mkdir(parents=True)
     (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
-    for name, said in {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir"}.items():
+    (tmp_path / "bytes" / "en").mkdir(parents=True)
+    (tmp_path / "bytes" / "en" / "image.jinja").write_bytes(b"\xff\xfe\x00")
+    told = {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir", "bytes": "Unicode"}
+    for name, said in told.items():
         with pytest.raises(JudgeConfigurationError, match=f"{name}.* .setting prompts.: .*{said}"):
             Prompts(tmp_path / name)
 
 
 @table(
     "text",
-    "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}" + FACTS,
+    "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}{{ facts | join | fence }}",
     "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }} {{ conclusion | fence }}",
     "x\n-----\nFirst: {{ facts[0] | fence }} of {{ facts | length }}",
     "x\n-----\n{% set fact = conclusion | fence %}{{ fact }}",

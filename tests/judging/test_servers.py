@@ -15,12 +15,8 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.judging.client import IN_VAIN, open_client
-from lmms_rpts.judging.types import Verdict
-from lmms_rpts.runs.work import ordered, run_async
-from tests.judging.conftest import Serve
-from tests.judging.questions import question, questions, settings_of
-from tests.support.judge_server import DROPPED, Body, ServerReply
+from tests.judging.questions import judged, question, questions
+from tests.support.judge_server import Body, Serve, ServerReply
 from tests.support.tables import table
 
 ROWS = [
@@ -56,21 +52,10 @@ def answer_of(row: dict[str, Any]) -> Callable[[Body], str | ServerReply]:
     return answer
 
 
-def judge(requests: list[Any], **values: Any) -> tuple[list[Verdict], str | None]:
-    """The verdicts of the judge of the environment, and why it stopped."""
-
-    async def work() -> tuple[list[Verdict], str | None]:
-        async with open_client("openai:m", settings_of(**values)) as client:
-            asked = ordered(map(client.ask, requests), client, total=1, label="", shown=False)
-            return [verdict async for verdict in asked], client.stopped
-
-    return run_async(work())
-
-
 @table("row", *ROWS)
 def test_what_comes_of_a_reply(serve: Serve, short_pauses: None, row: dict[str, Any]) -> None:
     server = serve(answer_of(row))
-    (verdict,), stopped = judge([question("q")], extra_body=EXTRA)
+    (verdict,), stopped = judged([question("q")], extra_body=EXTRA)
     error = verdict.error or ""
     assert (verdict.value is None) == bool(error)
     comes = row["comes"]
@@ -94,38 +79,9 @@ def test_what_comes_of_a_reply(serve: Serve, short_pauses: None, row: dict[str, 
 @table("row", *(row for row in ROWS if row["comes"] in ("dropped", "needs")))
 def test_a_refused_field_is_remembered(serve: Serve, row: dict[str, Any]) -> None:
     server = serve(answer_of(row))
-    verdicts, _ = judge(questions(40), extra_body=EXTRA, concurrency=4)
+    verdicts, _ = judged(questions(40), extra_body=EXTRA, concurrency=4)
     assert {verdict.value for verdict in verdicts} == {0.5}
     assert server.calls <= 40 + 2 * 4
-
-
-BAD = [
-    *(row for row in ROWS if row["comes"] in ("refused", "unreadable")),
-    *(row for row in ROWS if row["comes"] == "retried" and row["status"] not in (429, 503, 529)),
-    {"name": "reset", "comes": "retried", "said": "lost"},
-]
-
-
-@table("row", *(row for row in BAD if "too many" not in str(row) and "rate" not in str(row)))
-def test_a_server_that_only_fails_ends_the_run(
-    serve: Serve, short_pauses: None, row: dict[str, Any]
-) -> None:
-    server = serve(lambda body: DROPPED if row["name"] == "reset" else reply_of(row))
-    verdicts, stopped = judge(questions(100), concurrency=8)
-    assert {verdict.value for verdict in verdicts} == {None}
-    assert stopped is not None
-    assert row["said"].lower() in stopped.lower() or row["comes"] == "unreadable", stopped
-    calls = 3 if row["comes"] == "unreadable" else 1
-    assert server.calls <= calls * (IN_VAIN + 8)
-
-
-def test_a_refused_connection_ends_the_run(
-    closed_port: int, short_pauses: None, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("OPENAI_BASE_URL", f"http://127.0.0.1:{closed_port}/v1")
-    verdicts, stopped = judge(questions(100))
-    assert {verdict.value for verdict in verdicts} == {None}
-    assert f"no connection to http://127.0.0.1:{closed_port}/v1" in str(stopped)
 
 
 def test_a_judge_that_thinks_gets_more_room(serve: Serve) -> None:
@@ -135,14 +91,14 @@ def test_a_judge_that_thinks_gets_more_room(serve: Serve) -> None:
         return GOOD if body["max_tokens"] > 4096 else ServerReply(body={"choices": [cut]})
 
     server = serve(answer)
-    verdicts, _ = judge(questions(3), concurrency=1)
+    verdicts, _ = judged(questions(3), concurrency=1)
     assert ([verdict.value for verdict in verdicts], server.calls) == ([0.5] * 3, 4)
 
 
 def test_a_request_as_it_is_sent(serve: Serve) -> None:
     server = serve(lambda body: GOOD)
-    (verdict,), _ = judge([question("q")], openai_key="sk-verysecret", extra_body=EXTRA)
-    judge([question("q")], judge_reason=False)
+    (verdict,), _ = judged([question("q")], openai_key="sk-verysecret", extra_body=EXTRA)
+    judged([question("q")], judge_reason=False)
     (body, alone), (headers, _) = server.requests, server.headers
     assert (verdict.tokens, server.paths[0]) == ((10, 5), "/v1/chat/completions")
     assert headers["authorization"] == "Bearer sk-verysecret"
@@ -159,7 +115,7 @@ def test_no_key_is_shown(serve: Serve) -> None:
     said = "Incorrect API key provided: sk-verysecret0123. Header org-verysecret0456"
     serve(lambda body: ServerReply(said, status=401))
     headers = {"OpenAI-Organization": "org-verysecret0456"}
-    _, stopped = judge([question("q")], openai_key="sk-verysecret0123", openai_headers=headers)
+    _, stopped = judged([question("q")], openai_key="sk-verysecret0123", openai_headers=headers)
     assert stopped is not None
     assert "verysecret" not in stopped
 
@@ -176,6 +132,6 @@ def test_a_proxy_is_used_or_named(
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.delenv(name)
     monkeypatch.setenv(variable, value)
-    (verdict,), _ = judge([question("q")], timeout=5.0)
+    (verdict,), _ = judged([question("q")], timeout=5.0)
     assert said in str(verdict.error).lower()
     assert server.calls == 0

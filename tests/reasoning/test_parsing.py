@@ -8,17 +8,7 @@ import sys
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.reasoning import (
-    Clue,
-    ReasoningChain,
-    Step,
-    build_tree,
-    extract_chain,
-    format_chain,
-    parse_chain,
-    rpts_score,
-)
+from lmms_rpts.reasoning import Clue, ReasoningChain, Step, format_chain, parse_chain
 from lmms_rpts.reasoning.clues import lower
 from tests.reasoning.short import chain, stripped
 from tests.reasoning.strategies import any_chains, texts
@@ -140,17 +130,3 @@ def test_every_character_that_matches_a_letter_is_lowered_to_it() -> None:
     for letter, pattern in letters.items():
         assert {lower(found) for found in pattern.findall(everything)} == {letter}
     assert len(lower(everything)) == len(everything)
-
-
-@table("digits", 1, 20, 1000, 4400, 100_000)
-def test_endless_numbers(digits: int) -> None:
-    number = "9" * digits
-    text = f"Conclusion 0: from Image {number} and Conclusion {number}, a.\nFinal answer: agree"
-    assert read_stance(text).answer == "agree"
-    (step,) = extract_chain(text).chain.steps
-    assert step.premises[0].kind == "image"
-    chain = parse_chain([f"Image{number} + Conclusion{number} -> Conclusion{number}: a"])
-    assert len(chain.steps) == 1
-    tree = build_tree(chain, 1, 1)
-    assert rpts_score(tree, [1.0]) == 1.0
-    assert tree.invalid

@@ -88,15 +88,6 @@ def test_premises(steps: str, expected: list[str]) -> None:
     assert stripped(query.premises) == expected
 
 
-def test_the_second_question_adds_all_texts_and_earlier_conclusions() -> None:
-    assert plan_one("t0 > A; c0 > B").fallback_premises == ("A", SAND, PASSES)
-    third = plan_steps(chain_of("i1 > A; x t0 > B; i0 c1 > C; c2 > D"), DOC)[2]
-    assert isinstance(third, InferenceQuery)
-    fallback = stripped(third.fallback_premises)
-    assert sorted(fallback) == sorted([HIGH, HEAVY, "B", SAND, PASSES, "A"])  # each once
-    assert fallback[: len(third.premises)] == stripped(third.premises)
-
-
 @table(
     "first, second, score",
     (0.9, None, 0.9), (0.0, None, 0.0), (0.5, None, 0.5),

@@ -77,10 +77,14 @@ def test_thinking_is_separated(text: str, said: str, thought: str | None) -> Non
 
 
 @given(texts)
-def test_thinking_is_separated_from_any_text(text: str) -> None:
+def test_any_text_is_separated_and_nothing_is_invented(text: str) -> None:
     assert len(strip_thinking(text)) <= len(text)
     spoken, thought, _ = split_thinking(text)
     assert len(spoken) + len(thought or "") <= len(text)
+    picked = select_reasoning(text)
+    assert len(picked.text) <= len(text)
+    if picked.source == "response":
+        assert picked.text == picked.spoken == text
 
 
 def test_an_answer_tag_after_thinking_does_not_hide_the_first_step() -> None:
@@ -90,14 +94,6 @@ def test_an_answer_tag_after_thinking_does_not_hide_the_first_step() -> None:
     read = extract_chain(part.text)
     assert [step.conclusion for step in read.chain.steps] == ["a.", "b."]
     assert read.clean
-
-
-@given(texts)
-def test_selection_is_total_and_invents_nothing(text: str) -> None:
-    picked = select_reasoning(text)
-    assert len(picked.text) <= len(text)
-    if picked.source == "response":
-        assert picked.text == picked.spoken == text
 
 
 @table(

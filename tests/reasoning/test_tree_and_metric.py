@@ -28,10 +28,6 @@ from tests.support.tables import table
 SHARED = chain("i0 > stray", "i0 > A", "c1 t0 > B", "c1 t1 > C", "c2 c3 > D")
 
 
-def tree(*steps: str):
-    return build_tree(chain(*steps), n_images=1, n_texts=2)
-
-
 @table(
     "steps, heights, uses",
     ("", (), ()),
@@ -75,7 +71,7 @@ def test_scores_worked_by_hand(decay: float, focus: int, expected: float) -> Non
 def test_shares_of_the_weight() -> None:
     shares = [0, 2 / 4.61, 0.9 / 4.61, 0.9 / 4.61, 0.81 / 4.61]
     assert step_weights(build_tree(SHARED, 1, 2)) == pytest.approx(shares)
-    assert step_weights(tree("i0 > A"), decay=0.0, focus_height=5) == [0.0]
+    assert step_weights(build_tree(chain("i0 > A"), 1, 2), decay=0.0, focus_height=5) == [0.0]
 
 
 def naive(drawn: ReasoningChain, scores: list[float], decay: float, focus: int) -> float:
@@ -204,18 +200,14 @@ def test_the_path_leads_from_the_error_to_the_root(drawn, data: st.DataObject) -
 
 # --- thousands of steps
 
-DOC: dict[str, object] = {
-    "context": "x", "textual_clue": [], "visual_clue": ["a.png"], "reasoning": [],
-}  # fmt: skip
+DOC = {"context": "x", "textual_clue": [], "visual_clue": ["a.png"], "reasoning": []}
 
 
 def fibonacci_lines(count: int) -> list[str]:
     """Each step cites the two before it: the unrolled tree grows like Fibonacci's numbers."""
     lines = ["Image0 -> Conclusion0: a", "Conclusion0 + Text0 -> Conclusion1: b"]
-    lines += [
-        f"Conclusion{k - 2} + Conclusion{k - 1} -> Conclusion{k}: step {k}" for k in range(2, count)
-    ]
-    return lines
+    cited = (f"Conclusion{at} + Conclusion{at + 1}" for at in range(count - 2))
+    return lines + [f"{each} -> Conclusion{at}: step" for at, each in enumerate(cited, start=2)]
 
 
 def test_many_steps_take_linear_time() -> None:
@@ -223,8 +215,7 @@ def test_many_steps_take_linear_time() -> None:
         chain = repair_chain(parse_chain(lines), ["one"], lambda *_: False)
         plan_steps(chain, DOC)
         tree = build_tree(chain, 1, 1)
-        for value in (0.0, 0.3, 0.7, 1.0):
-            rpts_score(tree, [value] * len(lines))
+        rpts_score(tree, [0.3] * len(lines))
         rpts_score(tree, [0.4] * len(lines), decay=0.01, focus_height=len(lines))
         locate_error(tree, [0.0] + [1.0] * (len(lines) - 1))
 

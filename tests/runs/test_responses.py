@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,13 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from tests.support.tables import table
+
+
+def saved(folder: Path, content: Any, name: str = "train.json") -> SavedResponses:
+    """The responses in a file; ``content``: its text, or what it holds as JSON."""
+    file = folder / name
+    file.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+    return read_responses(file, default_task="")
 
 
 def texts(saved: SavedResponses, task: str, own_id: str, run: RunKey | None = None) -> list[Any]:
@@ -42,20 +50,16 @@ PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "tas
     ([PREDICTION | {"answer": "A", "raw_answer": "Final Answer: A"}], "Final Answer: A"),
 )
 def test_predictions_of_the_publishers(tmp_path: Path, content: Any, said: str) -> None:
-    file = tmp_path / "predictions.json"
-    file.write_text(json.dumps(content), encoding="utf-8")
-    saved = read_responses(file, default_task="")
-    assert texts(saved, "rome_geo", "question_geo_1") == [said]
-    assert not texts(saved, "rome_geo", "question_geo_2")
+    found = saved(tmp_path, content)
+    assert texts(found, "rome_geo", "question_geo_1") == [said]
+    assert not texts(found, "rome_geo", "question_geo_2")
 
 
 def test_responses_of_the_code_of_cmmath(tmp_path: Path) -> None:
     """Its eval_result.json; the names of other files stay as they are."""
-    file = tmp_path / "eval_result.json"
     row = {"problem_id": "25688", "question": "?", "answer": "9", "model_response": "81"}
-    file.write_text(json.dumps([row, {"id": "3", "response": "A", **row}]), encoding="utf-8")
-    saved = read_responses(file, default_task="")
-    assert [texts(saved, "cmmath", each) for each in ("25688", "3")] == [["81"], ["A"]]
+    found = saved(tmp_path, [row, {"id": "3", "response": "A", **row}], "eval_result.json")
+    assert [texts(found, "cmmath", each) for each in ("25688", "3")] == [["81"], ["A"]]
 
 
 _SAID = ["Final Answer: A", "['B', 'C']"]
@@ -69,49 +73,33 @@ _RELEASE = {"question_id": "q", "model": "m", "reason": ["one", "two"], "usage":
 _BOTH = [f"<think>{each}</think>\n{said}" for each, said in zip(("one", "two"), _SAID, strict=True)]
 
 
+def _as_text(write: Callable[[Any], str]) -> dict[str, Any]:
+    row = {**_RELEASE, "answer": _ROUNDS, "raw_answer": _SAID}
+    texts = {name: each if isinstance(each, str) else write(each) for name, each in row.items()}
+    return texts | {"num_inferences": 2}
+
+
 @table(
     "rows, said, tokens",
     # FlagEvalMM's own files, before and after its evaluation
-    ([{**_RELEASE, "answer": _ROUNDS}], {"m": _BOTH}, [20, 85]),
-    ([{**_RELEASE, "answer": {}, "raw_answer": _SAID}], {"m": _BOTH}, [20, 85]),
+    ([{**_RELEASE, "answer": _ROUNDS}], _BOTH, [20, 85]),
+    ([{**_RELEASE, "answer": {}, "raw_answer": _SAID}], _BOTH, [20, 85]),
     # BAAI/ROME-Evaluated: all as text
-    (
-        [
-            {name: each if isinstance(each, str) else write(each) for name, each in row.items()}
-            | {"num_inferences": 2}
-            for write in (json.dumps, str)
-            for row in [{**_RELEASE, "answer": _ROUNDS, "raw_answer": _SAID, "model": repr(write)}]
-        ],
-        {repr(json.dumps): _BOTH, repr(str): _BOTH},
-        [20, 85],
-    ),
+    ([_as_text(json.dumps)], _BOTH, [20, 85]),
+    ([_as_text(str)], _BOTH, [20, 85]),
     # a row for each round; an answer that looks like a list is one answer
-    (
-        [{"question_id": "q", "model": "m", "answer": each} for each in _SAID],
-        {"m": _SAID},
-        [None, None],
-    ),
+    ([{"question_id": "q", "model": "m", "answer": each} for each in _SAID], _SAID, [None, None]),
     # thinking and tokens that fit no round are left out
-    ([{**_RELEASE, "answer": _ROUNDS, "reason": "?", "usage": [{}]}], {"m": _SAID}, [None, None]),
+    ([{**_RELEASE, "answer": _ROUNDS, "reason": "?", "usage": [{}]}], _SAID, [None, None]),
 )
 def test_rounds_of_the_publishers(
-    tmp_path: Path, rows: list[Any], said: dict[str, list[str]], tokens: list[int | None]
+    tmp_path: Path, rows: list[Any], said: list[str], tokens: list[int | None]
 ) -> None:
-    file = tmp_path / "train.json"
-    file.write_text(json.dumps(rows), encoding="utf-8")
-    saved = read_responses(file, default_task="")
-    found: dict[str, list[Any]] = {}
-    for run in saved.runs:
-        found.setdefault(run.model, []).extend(texts(saved, "rome", "q", run))
-    assert found == said
-    runs = [run for run in saved.runs if run.model == saved_model(said)]
-    counts = [saved.find("rome", -1, "q", run) for run in runs]
-    used = [(each.responses()[0].tokens or {}).get("output_tokens") for each in counts if each]
-    assert used == tokens
-
-
-def saved_model(said: dict[str, list[str]]) -> str:
-    return next(iter(said))
+    found = saved(tmp_path, rows)
+    rounds = [found.find("rome", -1, "q", run) for run in found.runs]
+    responses = [response for each in rounds if each for response in each.responses()]
+    assert [each.text for each in responses] == said
+    assert [(each.tokens or {}).get("output_tokens") for each in responses] == tokens
 
 
 def test_files_of_one_round_each_and_a_round_that_lacks_a_question(tmp_path: Path) -> None:
@@ -119,9 +107,9 @@ def test_files_of_one_round_each_and_a_round_that_lacks_a_question(tmp_path: Pat
     both = [{"question_id": each, "answer": each} for each in ("a", "b")]
     for file, rows in zip(files, (both, both[:1]), strict=True):
         file.write_text(json.dumps(rows))
-    saved = read_responses(*files, default_task="")
-    assert [texts(saved, "rome", "a", run) for run in saved.runs] == [["a"], ["a"]]
-    assert [texts(saved, "rome", "b", run) for run in saved.runs] == [["b"], []]
+    found = read_responses(*files, default_task="")
+    assert [texts(found, "rome", "a", run) for run in found.runs] == [["a"], ["a"]]
+    assert [texts(found, "rome", "b", run) for run in found.runs] == [["b"], []]
 
 
 def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
@@ -132,41 +120,26 @@ def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
         {"question_id": "c", "model": "m", "answer": None},
         {"question_id": "c", "model": "m", "answer": "C"},
     ]
-    file = tmp_path / "train.jsonl"
     # the file may begin with a failed request
     for order in (rows, [rows[1], rows[0], *rows[2:]]):
-        file.write_text("".join(json.dumps(row) + "\n" for row in order))
-        saved = read_responses(file, default_task="")
-        said = [[texts(saved, "rome", own_id, run) for own_id in "abc"] for run in saved.runs]
+        found = saved(tmp_path, order)
+        said = [[texts(found, "rome", own_id, run) for own_id in "abc"] for run in found.runs]
         assert said == [[["A"], [None], [None]], [[None], [], ["C"]]]
 
 
 def test_models_and_rounds_are_told_apart(tmp_path: Path) -> None:
-    file = tmp_path / "r.jsonl"
     rows = [{"id": "a", "response": str(at), "model": "mn"[at % 2], "round": at} for at in range(3)]
-    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
-    saved = read_responses(file, default_task="t")
-    assert {*saved.runs} == {("m", 0), ("n", 1), ("m", 2)}
-    file.write_text(json.dumps([PREDICTION | {"model_name": name} for name in "mn"]))
+    assert {*saved(tmp_path, rows).runs} == {("m", 0), ("n", 1), ("m", 2)}
     with pytest.raises(ResponsesError, match="a second response to question_geo_1, and no 'model'"):
-        read_responses(file, default_task="")
+        saved(tmp_path, [PREDICTION | {"model_name": name} for name in "mn"])
 
 
-def test_a_blank_cell_of_csv_is_an_empty_response(tmp_path: Path) -> None:
-    file = tmp_path / "r.csv"
-    file.write_text("task,id,response\nrome,a,\nrome,b,x\n")
-    saved = read_responses(file)
-    assert [texts(saved, "rome", own) for own in ("a", "b")] == [[""], ["x"]]
-
-
-def test_a_response_may_name_the_group(tmp_path: Path) -> None:
-    file = tmp_path / "r.csv"
-    file.write_text("task,id,response\nrome,a,x\nrome_geo,b,y\nrome_geo_old,b,z\n")
-    saved = read_responses(file)
-    assert [texts(saved, "rome_geo", own) for own in ("a", "b")] == [["x"], ["y"]]
-    assert not texts(saved, "romeo", "a")
+def test_a_response_may_name_the_group_and_a_blank_cell_is_an_empty_one(tmp_path: Path) -> None:
+    found = saved(tmp_path, "task,id,response\nrome,a,\nrome_geo,b,y\nrome_geo_old,b,z\n", "r.csv")
+    assert [texts(found, "rome_geo", own) for own in ("a", "b")] == [[""], ["y"]]
+    assert not texts(found, "romeo", "a")
     with pytest.raises(ResponsesError, match="the id a of rome is in rome_geo and in rome_memes"):
-        saved.find("rome_memes", 3, "a")
+        found.find("rome_memes", 3, "a")
 
 
 def _question(number: int, task: str) -> dict[str, Any]:
@@ -191,8 +164,8 @@ def rome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def planned(file: Path, task: str | None) -> list[str]:
-    saved = find_responses([file], task)
-    plans = plan_run(saved, *saved.runs, load_settings(), Selection(), task)
+    found = find_responses([file], task)
+    plans = plan_run(found, *found.runs, load_settings(), Selection(), task)
     return [plan.name for plan in plans]
 
 
@@ -255,8 +228,8 @@ def test_likelihoods_are_no_responses(tmp_path: Path, row: dict[str, Any]) -> No
 def test_likelihoods_beside_responses_are_passed_over(tmp_path: Path) -> None:
     samples(tmp_path, "arc_easy", {"resps": OPTIONS, "filtered_resps": ONE})
     samples(tmp_path, "colours", {"filtered_resps": "Red. A", "m": 1.0})
-    saved = read_responses(tmp_path)
-    assert (saved.tasks, saved.passed_over) == (["colours"], {"arc_easy"})
+    found = read_responses(tmp_path)
+    assert (found.tasks, found.passed_over) == (["colours"], {"arc_easy"})
 
 
 @table(
@@ -268,13 +241,6 @@ def test_likelihoods_beside_responses_are_passed_over(tmp_path: Path) -> None:
     ({"response": None}, [None]),
 )
 def test_short_texts_are_responses(tmp_path: Path, row: dict[str, Any], found: list[str]) -> None:
-    saved = read_responses(samples(tmp_path, "t", row))
-    document = saved.find("t", 0, "")
+    document = read_responses(samples(tmp_path, "t", row)).find("t", 0, "")
     assert document is not None
     assert [each.text for each in document.responses()] == found
-
-
-@table("row", {"filtered_resps": []}, {"resps": [[]]}, {"resps": [[[[["x"]]]]]}, {})
-def test_other_values_are_named(tmp_path: Path, row: dict[str, Any]) -> None:
-    with pytest.raises(ResponsesError, match="has no text as response or resps"):
-        read_responses(samples(tmp_path, "t", row))

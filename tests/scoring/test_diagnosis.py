@@ -1,8 +1,7 @@
-"""Diagnosis of a chain against its document; restatements as in the published clean-up."""
+"""Diagnosis of a chain against its document."""
 
 from __future__ import annotations
 
-from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.scoring.record import Diagnosis, RptsRecord
 from tests.reasoning.short import clues
 from tests.support.growth import assert_linear
@@ -24,22 +23,6 @@ def diagnosed(*lines: str, gold: tuple[str, ...] = GOLD, language: str = "en") -
         reasoning=list(gold),
     )
     return RptsRecord.parse(make_record([1.0] * len(lines), steps=lines, doc=doc)).diagnosis
-
-
-@table(
-    "conclusion, restated",
-    ("The shop closes at eight.", True),
-    ("the shop closes at eight", True),
-    (" The shop closes at eight !", True),
-    ("The shop closes at eight o'clock.", True),
-    # The rule is that of the published clean-up: one different word of five is ignored.
-    ("The shop closes at nine.", True),
-    ("The shop is closed now.", False),
-    ("Nobody can buy bread there after eight.", False),
-    ("", False),
-)
-def test_a_text_is_restated(conclusion: str, restated: bool) -> None:
-    assert restates(conclusion, CLUES[0]) is restated
 
 
 @table(

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 import pytest
-from loguru import logger
 
-from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.reform_eval.benchmark import data_sets
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rpts_eval import results as rpts_results
 from tests.support import cmmath, rome
+from tests.support.filtered import filtered
 from tests.support.instances import make_doc
 from tests.support.reform import write_reform
 from tests.support.tables import table
@@ -33,20 +32,9 @@ def sample() -> Doc:
     return found
 
 
-def by_rpts(transform: Callable[[], Any]) -> Callable[[Sequence[Any], Sequence[Doc]], Any]:
-    def apply(resps: Sequence[Any], docs: Sequence[Doc]) -> Any:
-        read = transform().apply(resps, docs)
-        return AggregateFilter().apply(ScoreFilter().apply(read, docs), docs)
-
-    return apply
-
-
 TASKS: dict[str, tuple[Callable[..., Any], Callable[[], Doc]]] = {
-    "rpts_eval": (by_rpts(TransformFilter), make_doc),
-    "own data": (
-        by_rpts(lambda: TransformFilter(answer="text")),
-        lambda: make_doc(answer="blue", options=[]),
-    ),
+    "rpts_eval": (filtered, make_doc),
+    "own data": (partial(filtered, answer="text"), partial(make_doc, answer="blue", options=[])),
     "cmmath": (lambda *given: CmmathGradeFilter().apply(*given), cmmath.make_doc),
     "rome": (lambda *given: RomeAnswerFilter().apply(*given), rome.make_doc),
     "reform_eval": (lambda *given: ReformAnswerFilter().apply(*given), sample),
@@ -59,40 +47,24 @@ def _settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REFORM_PATH", str(write_reform(tmp_path)))
 
 
-@pytest.fixture
-def logged() -> Iterator[list[str]]:
-    """The warnings, one per line."""
-    apply, doc = TASKS["rpts_eval"]
-    apply([[STEPS]], [doc()])  # this imports lmms-eval, which replaces the handlers
-    lines: list[str] = []
-    handler = logger.add(lambda line: lines.append(str(line)), format="{message}", level="WARNING")
-    yield lines
-    logger.remove(handler)
-
-
 @table("task", *TASKS)
-def test_a_failed_request_is_neither_right_nor_wrong(task: str, logged: list[str]) -> None:
+def test_a_failed_request_is_left_out_and_an_empty_response_is_wrong(
+    task: str, logged: list[str]
+) -> None:
     apply, doc = TASKS[task]
     logged.clear()
-    found = apply([[FAILED], [STEPS], [FAILED.replace("500", "503")], [FAILED]], [doc()] * 4)
-    record = json.loads(str(found[0]))
-    assert record["outcome"] == "unscored"
-    assert record["reason"] == (
-        "the model request failed: Error code: 500 - the\N{REPLACEMENT CHARACTER}[31m model is gone"
-    )
-    assert record.get("answer", {}) in ("", {}) or record["answer"]["correct"] is None
-    assert record.get("score", record.get("rpts")) is None
-    assert [line for line in logged if "failed" in line] == [
-        "3 of 4 model requests failed. Their responses are left out of all means; most often: "
-        "Error code: 500 - the\N{REPLACEMENT CHARACTER}[31m model is gone\n"
-    ]
-
-
-def test_no_metric_has_a_value_for_it() -> None:
-    apply, doc = TASKS["rpts_eval"]
-    found = rpts_results.process_results(doc(), [str(apply([[FAILED]], [doc()])[0])])
-    known = {name: value for name, value in found.items() if value is not None}
-    assert known == {"judge_coverage": 0}
+    said = [FAILED, "", STEPS, FAILED.replace("500", "503"), FAILED, " \n"]
+    failed, empty, *_ = map(json.loads, apply([[each] for each in said], [doc()] * 6))
+    assert failed["outcome"] == "unscored"
+    told = "Error code: 500 - the\N{REPLACEMENT CHARACTER}[31m model is gone"
+    assert failed["reason"] == f"the model request failed: {told}"
+    assert failed.get("answer", {}) in ("", {}) or failed["answer"]["correct"] is None
+    assert failed.get("score", failed.get("rpts")) is None
+    assert empty.get("score", empty.get("rpts")) == 0
+    failures, empties = (each for each in logged if "s failed" in each or "are empty" in each)
+    assert failures.startswith("3 of 6 model requests failed")
+    assert told in failures
+    assert empties.startswith("2 of 6 responses are empty and count as wrong")
 
 
 @table(
@@ -137,25 +109,6 @@ def test_what_wrappers_store_for_it(response: str, message: str) -> None:
 def test_what_is_a_response(response: str) -> None:
     apply, doc = TASKS["rome"]
     assert json.loads(str(apply([[response]], [doc()])[0]))["outcome"] == "scored"
-
-
-@table("task", *TASKS)
-def test_empty_responses_are_wrong_and_counted(task: str, logged: list[str]) -> None:
-    apply, doc = TASKS[task]
-    logged.clear()
-    found = apply([[""], [STEPS], [" \n"]], [doc()] * 3)
-    record = json.loads(str(found[0]))
-    assert record.get("score", record["instance"].get("rpts", 0)) == 0
-    assert [line for line in logged if "empty" in line] == [
-        "2 of 3 responses are empty and count as wrong. Some model wrappers of lmms-eval return an "
-        "empty text for a failed request: see its log\n"
-    ]
-
-
-def test_all_is_well_and_nothing_is_said(logged: list[str]) -> None:
-    apply, doc = TASKS["reform_eval"]
-    apply([["(A)"], ["(B)"]], [doc()] * 2)
-    assert not [line for line in logged if "empty" in line or "failed" in line]
 
 
 @table("response", FAILED, None, "None", STEPS)

@@ -349,3 +349,7 @@ class Handler(BaseHTTPRequestHandler):
 
 
 JudgeServer.handler = Handler
+
+
+Serve = Callable[..., JudgeServer]
+"""Starts a server, for the rest of a test."""

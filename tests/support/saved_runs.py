@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import lmms_rpts
 from tests.support import cmmath, oracle, rome
@@ -11,6 +13,7 @@ from tests.support.environment import write_config
 from tests.support.judge_server import Answer, JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
 
+LANGUAGES = ("en", "zh")
 DEMO = Path(lmms_rpts.__file__).parent / "demo" / "responses"
 _SOLUTIONS = {
     "90001": "结论0：根据图片0，边长是3。\n结论1：根据文本0（题目），要求面积。\n"
@@ -68,3 +71,37 @@ def write_saved_runs(folder: Path) -> None:
     cmmath.write_cmmath(data / "cmmath")
     env = {"CMMATH_PATH": str(data / "cmmath"), "CMMATH_GRADER": "both", **asked}
     replay(folder / "cmmath", responses, ",".join(tasks), **env)
+
+
+def instances(subset: Path, language: str) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads((subset / f"texts_{language}.json").read_text())
+    return found
+
+
+def gold_response(instance: dict[str, Any], language: str) -> str:
+    """The response of a model that gives the gold reasoning and answer in our format."""
+    closing = {"en": "Final answer: {}", "zh": "最终答案：{}"}[language]
+    word = {"zh": {"agree": "同意", "disagree": "不同意"}}.get(language, {})
+    return "\n".join([*instance["reasoning"], closing.format(word.get(*[instance["answer"]] * 2))])
+
+
+def write_responses(
+    path: Path, subset: Path, respond: Callable[[dict[str, Any], str, int], str]
+) -> Path:
+    """Writes a replay file with one response per instance, in both languages."""
+    with path.open("w", encoding="utf-8") as out:
+        for language in LANGUAGES:
+            for doc_id, instance in enumerate(instances(subset, language)):
+                response = respond(instance, language, doc_id)
+                entry = {
+                    "task": f"rpts_eval_{language}",
+                    "id": instance["id"],
+                    "response": response,
+                }
+                out.write(json.dumps(entry, ensure_ascii=False) + "\n")
+    return path
+
+
+def write_gold(path: Path, subset: Path) -> Path:
+    """The gold reasoning as responses."""
+    return write_responses(path, subset, lambda each, language, _: gold_response(each, language))
