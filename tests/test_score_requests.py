@@ -26,7 +26,8 @@ JUDGE = ("--judge", "openai:m")
 def answer(body: Body) -> str | ServerReply:
     """A score by the prompt; most first replies have none, or are cut off."""
     text = str(by_prompt()(body))
-    if len(body["messages"]) > 2 or text.endswith("7"):
+    again = str(body["messages"][-1]["content"]).endswith(("no reason.", "no reasoning."))
+    if again or text.endswith("7"):
         return text
     odd = int(text[-1]) % 2
     return ServerReply("Well, w", finish_reason="length") if odd else "I would rather not say."

@@ -152,7 +152,7 @@ def row_files(path: Path, suffixes: Iterable[str] = SUFFIXES) -> list[Path]:
 def parse_json(text: str) -> Any:
     """The value of a JSON text; a ValueError also for a field that occurs twice in an object."""
     try:
-        return json.loads(text, object_pairs_hook=_once)
+        return json.loads(text, object_pairs_hook=unique_fields)
     except (ValueError, RecursionError) as error:
         reason = "it is nested too deeply" if isinstance(error, RecursionError) else str(error)
         raise ValueError(
@@ -160,7 +160,7 @@ def parse_json(text: str) -> Any:
         ) from None
 
 
-def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def unique_fields(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     """An object; refuses two fields of one name, of which the second would replace the first."""
     found = dict(pairs)
     if len(found) < len(pairs):

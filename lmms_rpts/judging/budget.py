@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import astuple, dataclass, field
+from dataclasses import asdict, astuple, dataclass, field
 from math import ceil
 from typing import Any
 
@@ -78,8 +78,7 @@ class Budget:
     def usage(self) -> dict[str, Any]:
         """The usage so far, as `usage_text` shows it."""
         names = ("calls", "cost", "found", "guessed", "stopped")
-        tokens = {"input_tokens": self.used.input_tokens, "output_tokens": self.used.output_tokens}
-        return tokens | {name: getattr(self, name) for name in names}
+        return {**asdict(self.used), **{name: getattr(self, name) for name in names}}
 
 
 def cost_of(usage: Usage, price: Price | None) -> float:

@@ -12,7 +12,7 @@ import asyncio
 import math
 import random
 from collections import Counter
-from contextlib import aclosing, suppress
+from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import astuple, replace
 from pathlib import Path
@@ -105,8 +105,7 @@ class Client:
 
     async def aclose(self) -> None:
         """Close the judge and the cache."""
-        if not self._free:
-            self._cache.close()
+        self._cache.close()
         if aclose := getattr(self.judge, "aclose", None):
             # A connection that does not close must not cost any replies.
             with suppress(Exception):
@@ -114,14 +113,14 @@ class Client:
 
     async def ask(self, request: Request) -> Verdict:
         """The verdict on a request; equal requests share one call."""
+        if request.images and not self.sees:
+            return self._told(request, f"{self.name} does not support images")
         if self._free:
             try:
                 reply = await self.judge.ask(request)
             except RefusedError as error:
                 return self._told(request, str(error))
             return self._told(request, None, value=reply.value, reply=reply.text)
-        if request.images and not self.sees:
-            return self._told(request, f"{self.name} does not support images")
         if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
@@ -151,7 +150,7 @@ class Client:
         asked, replies, calls, value, error = request, list[Reply](), 0, None, None
         try:
             while value is None and len(replies) <= ASKED_AGAIN:
-                asked = asked.asked_again(replies[-1]) if replies else request
+                asked = request.again(len(replies)) if replies else request
                 key = asked.key(self._identity)
                 known = self._cache.find(key)
                 replies.append(known or await self._reply(asked, key))
@@ -262,7 +261,7 @@ class Client:
 
 def open_client(
     judge: str, settings: Settings, budget: Budget | None = None, *, requests: Path | None = None
-) -> aclosing[Client]:
+) -> AbstractAsyncContextManager[Client]:
     """The client of the judge named in ``judge``, as in LMMS_RPTS_JUDGE; a context manager.
 
     A JudgeConfigurationError says what to set. ``budget``: None: a new one with the limits of the
@@ -274,4 +273,5 @@ def open_client(
         from lmms_rpts.judging.request_files import RequestWriter
 
         answering = RequestWriter(chosen.name, answering, requests)
-    return aclosing(Client(chosen, answering, settings, budget))
+    client = Client(chosen, answering, settings, budget)
+    return nullcontext(client) if chosen.backend.free else aclosing(client)

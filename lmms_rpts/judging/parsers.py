@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import re
 import unicodedata
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import Any, Literal
+from typing import Any
 
+from lmms_rpts.base.rows import unique_fields
 from lmms_rpts.judging.request_kinds import KINDS, SCORED
 from lmms_rpts.judging.types import Reply, Request
 from lmms_rpts.reasoning.thinking import strip_thinking
@@ -19,8 +20,7 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
     kind = KINDS[request.kind]
     wanted = f"the judge's reply cannot be parsed as {kind.wanted}"
     if not reply.complete:
-        made = f" after {reply.usage.output_tokens:,} tokens" if reply.usage else ""
-        return None, f"{wanted}: it was cut off{made}"
+        return None, f"{wanted}: it was cut off"
     parse = request.parse or (parse_score if request.kind in SCORED else str.strip)
     text = reply.text
     if kind.words:
@@ -34,12 +34,6 @@ def read_reply(request: Request, reply: Reply) -> tuple[float | str | None, str 
     if value is None or value == "":
         return None, f"{wanted}: {note}" if note else wanted
     return value, None
-
-
-def in_words(reply: str) -> str:
-    """A judge's reply for people: of JSON the reason."""
-    reason = (json_object(reply) or {}).get("reason")
-    return reason if isinstance(reason, str) and reason.strip() else reply
 
 
 _FENCE = re.compile(r"```(?:json)?")
@@ -61,14 +55,7 @@ def json_object(reply: str) -> dict[str, Any] | None:
     return None
 
 
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) < len(pairs):
-        raise ValueError("a key is given twice")
-    return found
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique)
+_DECODER = json.JSONDecoder(object_pairs_hook=unique_fields)
 
 
 # ---- scores
@@ -151,7 +138,7 @@ _MARK = re.compile(
 _SAID = re.compile(r"<(?:yes|no)>|(?:(?<=^)|(?<=[.。!?:,;\s]))(?:yes|no)(?=[.。!?:,;])")
 
 
-def _parser(verdicts: Mapping[str, str]) -> Callable[[str], str | None]:
+def verdict_parser(verdicts: Mapping[str, str]) -> Callable[[str], str | None]:
     """A parser of one of these words, in English or Chinese; None if a reply ends otherwise.
 
     The last line must be the verdict and nothing else: "Verdict: correct", or the word alone; a
@@ -179,11 +166,4 @@ def _parser(verdicts: Mapping[str, str]) -> Callable[[str], str | None]:
     return parse
 
 
-Mistake = Literal["perception", "reasoning", "calculation", "reject"]
-parse_mistake = _parser(
-    {"perception": "感知", "reasoning": "推理", "calculation": "计算", "reject": "拒答"}
-)
-parse_grade = _parser({"correct": "正确", "incorrect": "不正确|错误"})
-parse_consistency = _parser({"consistent": "一致", "inconsistent": "不一致"})
-parse_pretended = _parser({"pretended": "假装", "none": "没有"})
-parse_yes_no = _parser({"yes": "<yes>", "no": "<no>"})
+parse_yes_no = verdict_parser({"yes": "<yes>", "no": "<no>"})

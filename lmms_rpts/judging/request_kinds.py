@@ -50,15 +50,7 @@ _STEPS = {"n_images": 1, "clues": ["⟦1⟧"], "context": "⟦2⟧", "response":
 _MATCH = {"question": "⟦1⟧", "options": ["⟦2⟧"], "reference": "⟦3⟧", "response": "⟦4⟧"}
 _ANSWER = {"statement": "⟦1⟧", "response": "⟦2⟧"}
 _ANSWERS = ("agree", "disagree", "undetermined", "同意", "不同意", "无法判断")
-_GRADE = {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"}
-_GRADES = ("correct", "incorrect", "正确", "错误")
-_AGREES = {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"}
-_THOUGHT = {"thinking": "⟦1⟧"}
-_AGREED = ("consistent", "inconsistent", "一致", "不一致")
-_TOOLS = ("pretended", "none", "假装", "没有")
 _AT = Path(__file__).parent / "prompts"
-# Folders of their own: a digest of the templates in a folder is recorded with each score.
-_GRADING, _THINKING = (_AT.with_name(f"{name}_prompts") for name in ("answer", "thinking"))
 _scored = partial(RequestKind, most_tokens=512, wanted="a score from 0 to 1", templates=_AT)
 # The known kinds by name; the modules of benchmarks add theirs.
 KINDS = {
@@ -72,10 +64,5 @@ KINDS = {
         RequestKind("question_steps", 4096, _STEPS, "steps", _AT),
         RequestKind("match", 512, _MATCH, "<Yes> or <No>", _AT, ("<Yes>", "<No>"), QUOTING),
         RequestKind("answer", 64, _ANSWER, "an answer", _AT, _ANSWERS, 0),
-        RequestKind("grade", 512, _GRADE, "correct or incorrect", _GRADING, _GRADES),
-        RequestKind("consistency", 512, _AGREES, "consistent or inconsistent", _GRADING, _AGREED),
-        RequestKind(
-            "pretended_tools", 512, _THOUGHT, "pretended or none", _THINKING, _TOOLS, QUOTING
-        ),
     )
 }

@@ -26,8 +26,6 @@ _SCORE_ALONE = {
     "zh": "不要写理由，只回复分数。",
 }
 
-Message = dict[str, str]
-
 
 class JudgeError(Exception):
     """A call without a reply; ``words``: the server's, if they may name a field that was sent."""
@@ -77,10 +75,10 @@ class Request:
     # Replies that could not be parsed: then the verdict alone is wanted; then without a schema.
     attempt: int = 0
     patience: float = 1.0  # multiple of the judge's time limit that a call may take
-    chat: list[Message] | None = None  # the messages, once they are rendered
+    chat: list[dict[str, str]] | None = None  # the messages, once they are rendered
 
     @property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[dict[str, str]]:
         """The chat: the instructions, and the question, each with ``role`` and ``content``."""
         if self.chat is None:
             self.chat = self.prompts.render(self.kind, self.language, **self.fields)
@@ -102,16 +100,11 @@ class Request:
         text = json.dumps(content, sort_keys=True, separators=(",", ":"))
         return hashlib.sha256(text.encode()).hexdigest()
 
-    def asked_again(self, reply: Reply) -> Request:
-        """The same question for the verdict alone; a reply that is long or cut off isn't quoted."""
+    def again(self, attempt: int) -> Request:
+        """The same question for the verdict alone, after so many replies that cannot be read."""
         *earlier, last = self.messages
-        reminder = self.prompts.reminder(self.kind, self.language)
-        if reply.complete and reply.text.strip() and len(reply.text) <= 4 * self.most_tokens:
-            said = {"role": "assistant", "content": reply.text}
-            chat = [*earlier, last, said, {"role": "user", "content": reminder}]
-        else:  # some servers refuse two messages of one role in a row
-            chat = [*earlier, {**last, "content": f"{last['content']}\n\n{reminder}"}]
-        return replace(self, chat=chat, attempt=self.attempt + 1)
+        content = f"{last['content']}\n\n{self.prompts.reminder(self.kind, self.language)}"
+        return replace(self, chat=[*earlier, {**last, "content": content}], attempt=attempt)
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,11 +167,10 @@ class Backend:
 
     usage: str  # its notation in LMMS_RPTS_JUDGE, for messages
     purpose: str
-    check: Callable[[str, Settings], str | None]  # what is missing
     open: Callable[[str, Settings], Judge]
+    check: Callable[[str, Settings], str | None] = lambda model, settings: None  # what is missing
     # It asks no language model: it writes no text, and its scores compare with no other judge's
     free: bool = False
     # Whether it has vision, as far as known before a call
     sees: Callable[[str, Settings], bool] = lambda model, settings: False
     local: bool = False  # its model is loaded in this process
-    caveat: str = ""  # its known, measured weakness, a sentence without its full stop

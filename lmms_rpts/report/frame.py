@@ -13,7 +13,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 
 from lmms_rpts import __version__
-from lmms_rpts.judging.parsers import in_words
+from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.reasoning.tree import RIGHT_REASON
 from lmms_rpts.report.markup import in_line, marked
 from lmms_rpts.report.trees import figure, inline_svg, score_class, template_text
@@ -136,3 +136,9 @@ def _breakable(name: str) -> Markup:
 def _content(text: str) -> Markup:
     """Text for the content of an element; quotation marks stay, since JSON has many."""
     return Markup(html.escape(text, quote=False))  # noqa: S704 - escaped
+
+
+def in_words(reply: str) -> str:
+    """A judge's reply for people: of JSON the reason."""
+    reason = (json_object(reply) or {}).get("reason")
+    return reason if isinstance(reason, str) and reason.strip() else reply

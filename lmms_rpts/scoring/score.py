@@ -175,9 +175,9 @@ class RptsScorer(Scorer):
         backend = backend_of(self.judge)
         if backend.free:
             logger.warning(
-                "Judge {!r}: its scores cannot be compared with those of others{}",
+                "Judge {!r}: its scores cannot be compared with those of others; {}",
                 self.judge,
-                backend.caveat and f"; {backend.caveat}",
+                backend.purpose,
             )
         if counts["scores"] >= ONE_SCORE and len(self.counts["scores"]) == 1:
             (score,) = self.counts["scores"]  # of the steps of each response

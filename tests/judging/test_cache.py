@@ -88,7 +88,7 @@ def test_the_keys_of_20_requests() -> None:
             name, fields = f"{language} {kind}", KINDS[kind].fields
             requests[name] = request = Request(kind, language, fields, PROMPTS)
             if kind in ("image", "inference"):
-                requests[f"{name} again"] = request.asked_again(Reply("hm"))
+                requests[f"{name} again"] = request.again(1)
                 bare = Request(kind, language, fields, PROMPTS, reasoned=False)
                 requests[f"{name} alone"] = bare
     keys = {name: request.key(identity)[:8] for name, request in requests.items()}

@@ -214,9 +214,7 @@ def test_after_an_unreadable_reply_the_reminder_follows() -> None:
     judge = ScriptedJudge(in_order("well, well", "Score: 0.4\n\ud800"))
     verdict = run(client_of(judge).ask(question("q")))
     assert (verdict.value, verdict.reply) == (0.4, "Score: 0.4\n?"), "no file can hold a surrogate"
-    said, reminder = judge.asked[1].messages[-2:]
-    assert said == {"role": "assistant", "content": "well, well"}
-    assert "no reason" in reminder["content"]
+    assert judge.asked[1].messages[-1]["content"].endswith("and no reason.")
 
 
 @table(

@@ -22,6 +22,7 @@ from lmms_rpts.judging.backends.hf import HFJudge, check_hf
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import FatalJudgeError, RefusedError, Reply, Request, Usage
+from tests.judging.questions import settings_of
 from tests.support.tables import table
 from tests.support.tiny_llava import build_tiny_llava
 from tests.support.tiny_lm import CHATML, END, EOS, build_tiny_lm
@@ -68,7 +69,7 @@ def asked(chat: list[dict[str, str]], kind: str, images: tuple[JudgeImage, ...] 
 
 def ask(judge: HFJudge | Path, requests: Sequence[Request]) -> list[Any]:
     """All replies or failures of simultaneous requests; closes the judge."""
-    judge = HFJudge(str(judge)) if isinstance(judge, Path) else judge
+    judge = HFJudge(str(judge), settings_of()) if isinstance(judge, Path) else judge
 
     async def together() -> list[Any]:
         answers = await asyncio.gather(*map(judge.ask, requests), return_exceptions=True)
@@ -149,7 +150,7 @@ def test_replies_are_greedy_decoding_whatever_the_batch(
     expected = [decoded_by_hand(folder, request) for request in requests]
     assert len({it.text for it in expected}) > 6, "the replies must differ to detect a fault"
     for most in (1, 3, 8):
-        assert ask(HFJudge(str(folder), most=most), requests) == expected
+        assert ask(HFJudge(str(folder), settings_of(concurrency=most)), requests) == expected
 
 
 @table("hint", "", "{# <think> #}", "{% if enable_thinking %}x{% endif %}")
@@ -220,7 +221,9 @@ def test_a_prompt_beyond_the_context(tmp_path: Path) -> None:
 def test_closing_stops_at_the_next_token(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """The model never ends a reply, with a context that takes long to fill."""
     monkeypatch.setattr(Request, "most_tokens", property(lambda it: 10**6))
-    judge = HFJudge(str(build_tiny_lm(tmp_path, eagerness=0.0, context=2_000_000)), most=2)
+    judge = HFJudge(
+        str(build_tiny_lm(tmp_path, eagerness=0.0, context=2_000_000)), settings_of(concurrency=2)
+    )
 
     async def run() -> list[Any]:
         tasks = [asyncio.create_task(judge.ask(about(str(n)))) for n in range(5)]

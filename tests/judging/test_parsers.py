@@ -11,18 +11,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging import parsers
-from lmms_rpts.judging.parsers import in_words, parse_score, read_reply
+from lmms_rpts.judging.parsers import parse_score, read_reply
 from lmms_rpts.judging.types import Reply
+from lmms_rpts.report.frame import in_words
+from lmms_rpts.tasks.cmmath import scorer as cmmath
+from lmms_rpts.tasks.rome import scorer as rome
+from lmms_rpts.tasks.rome import thinking
 from tests.judging.questions import question
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
 PARSERS: dict[str, Callable[[str], float | str | None]] = {
     "score": parsers.parse_score,
-    "grade": parsers.parse_grade,
-    "consistency": parsers.parse_consistency,
-    "pretended_tools": parsers.parse_pretended,
-    "mistake": parsers.parse_mistake,
+    "grade": rome.parse_grade,
+    "consistency": thinking.parse_consistency,
+    "pretended_tools": thinking.parse_pretended,
+    "mistake": cmmath.parse_mistake,
     "yes_no": parsers.parse_yes_no,
 }
 REPLIES = Path(__file__).with_name("judge_replies.jsonl").read_text(encoding="utf-8").splitlines()

@@ -177,7 +177,7 @@ def _check_cache() -> list[Check]:
 
 OURS, THEIRS = "lmms-rpts", "lmms-eval"
 # Shown with their versions even if these fit; of all others, only the problems are.
-_TOLD = (THEIRS, "transformers", "datasets", "httpx")
+_TOLD = (THEIRS, "transformers", "datasets", "openai")
 _GROUP, _NAME, _VALUE = "lmms_eval.models", "lmms_rpts", "lmms_rpts.plugin:manifests"
 _TASK, _BENCHMARK = "rpts_eval_en", "rpts_eval"
 _INSTALL = "pip install --force-reinstall --no-deps {} (in a checkout: pip install .)"

@@ -91,10 +91,7 @@ def _unasked(chosen: ChosenJudge, settings: Settings, *, offline: bool, load: bo
         said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
         return problem(name, said, _BLIND)
     if backend is BACKENDS["lexical"]:
-        said = (
-            "compares words and calls no model; for testing only. Its scores are not comparable "
-            f"with those of other judges; {backend.caveat}"
-        )
+        said = f"calls no model; its scores are not comparable with others: {backend.purpose}"
         return Check(name, "ok", said)
     if offline:
         return Check(name, "not checked", "its settings are valid; not called (--offline)")

@@ -13,6 +13,7 @@ from typing import Any
 from loguru import logger
 
 from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.backends.transformers_model import Chat, ChatModel
 from lmms_rpts.judging.types import Backend, FatalJudgeError, RefusedError, Reply, Request, Usage
 
@@ -21,14 +22,15 @@ _THINKING = 4096
 
 
 class HFJudge:
-    """A transformers model in this process, greedy, with up to ``most`` requests at once.
+    """A transformers model in this process, greedy, with up to ``concurrency`` requests at once.
 
-    The model is loaded on the first request, and shared by all judges of this process; ``gpu``: its
-    number; None: as many as are needed.
+    The model is loaded on the first request, and shared by all judges of this process. Of several
+    processes, each uses one GPU; a single one as many as are needed.
     """
 
-    def __init__(self, name: str, *, most: int = 32, gpu: int | None = None) -> None:
-        self._name, self._most, self._gpu = name, most, gpu
+    def __init__(self, name: str, settings: Settings) -> None:
+        self._name, self._most = name, settings.concurrency
+        self._gpu = settings.local_rank if settings.processes > 1 else None
         self._waiting: list[tuple[Request, asyncio.Future[Reply]]] = []
         self._work: asyncio.Task[None] | None = None
         self._closed = False
@@ -178,11 +180,7 @@ BACKEND = Backend(
     usage="hf:NAME_OR_PATH",
     purpose="a chat model run by transformers, in this process: no key, no server",
     check=lambda model, settings: check_hf(model),
-    open=lambda model, settings: HFJudge(
-        model,
-        most=settings.concurrency,
-        gpu=settings.local_rank if settings.processes > 1 else None,
-    ),
+    open=HFJudge,
     sees=lambda model, settings: _checkpoint(model).sees,
     local=True,
 )

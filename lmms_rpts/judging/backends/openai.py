@@ -84,7 +84,7 @@ class OpenAIJudge:
     async def aclose(self) -> None:
         """Close the connections."""
         if self._client is not None:
-            await self._client.aclose()
+            await self._client.close()
 
     async def body(
         self, request: Request, changes: Mapping[str, Any], *, thinks: bool = False
@@ -120,27 +120,28 @@ class OpenAIJudge:
     async def _post(self, body: Mapping[str, Any], limit: float) -> bytes:
         """The body of the response; raises the error that the server reports."""
         import httpx
+        from openai import APIConnectionError, APIStatusError, AsyncOpenAI, DefaultAsyncHttpxClient
 
-        key = self._settings.openai_key or "none"  # your own server need not have one
+        self._client = self._client or AsyncOpenAI(
+            base_url=self._url,
+            api_key=self._settings.openai_key or "none",  # your own server need not have one
+            default_headers=dict(self._settings.openai_headers),
+            max_retries=0,
+            http_client=DefaultAsyncHttpxClient(follow_redirects=False, timeout=None),
+        )
         try:
-            self._client = self._client or httpx.AsyncClient(
-                base_url=self._url,
-                headers={"Authorization": f"Bearer {key}", **self._settings.openai_headers},
-                limits=httpx.Limits(max_connections=None),
-                timeout=None,  # noqa: S113  # of each part of a call: a slow server could go on
-            )
-            call = self._client.post("/chat/completions", json=body)
-            response = await asyncio.wait_for(call, limit)
+            # The client limits each part of a call only; a slow server could take forever.
+            call = self._client.post("/chat/completions", cast_to=httpx.Response, body=body)
+            return bytes((await asyncio.wait_for(call, limit)).content)
+        except APIStatusError as error:
+            told = error.response
+            raise read_fault(told.status_code, told.headers, told.content, self._secrets) from None
         except asyncio.TimeoutError:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
-        except (httpx.HTTPError, httpx.InvalidURL) as error:
-            reason = shown(str(error) or type(error).__name__, self._secrets)
+        except APIConnectionError as error:
+            reason = shown(str(error.__cause__ or error), self._secrets)
             said = f"no connection to {self._url}, or it was lost: {reason}"
             raise TransientError(said) from None
-        content: bytes = response.content
-        if not response.is_success:
-            raise read_fault(response.status_code, response.headers, content, self._secrets)
-        return content
 
 
 def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from typing import Any
 
 from lmms_rpts.base.escaping import did_you_mean, storable
 from lmms_rpts.judging.request_kinds import KINDS
-from lmms_rpts.judging.types import JudgeConfigurationError, Message, Request
+from lmms_rpts.judging.types import JudgeConfigurationError, Request
 
 LONGEST_FENCED = 16_000  # characters; the middle of a longer text is left out
 _CUT = "\n-----\n"
@@ -102,7 +102,7 @@ class Prompts:
         kind = f"{kind}_seen" if images and f"{kind}_seen" in KINDS else kind
         return Request(kind, language, fields, self, parse, images)
 
-    def render(self, name: str, language: str, **fields: object) -> list[Message]:
+    def render(self, name: str, language: str, **fields: object) -> list[dict[str, str]]:
         """The messages of the prompt ``name``: system message (instructions) and user message."""
         system, _, user = self._render(f"{language}/{name}", **fields).partition(_CUT)
         chat = {"system": system, "user": user}

@@ -11,7 +11,6 @@ from typing import Any, ClassVar, Literal, get_args
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
-from lmms_rpts.judging.parsers import Mistake
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, FromJudge, JudgeGrade, Record, field_of, is_none
@@ -46,6 +45,7 @@ from lmms_rpts.tasks.graded import by_field
 from lmms_rpts.tasks.rebuilding import Rebuilt
 from lmms_rpts.tasks.sheets import subject_names
 
+Mistake = Literal["perception", "reasoning", "calculation", "reject"]
 MISTAKES: tuple[Mistake, ...] = get_args(Mistake)
 """The kinds of mistakes that a judge distinguishes."""
 

@@ -10,7 +10,7 @@ from loguru import logger
 from lmms_rpts.base.schema import Line, Model, Several, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_mistake, parse_yes_no
+from lmms_rpts.judging.parsers import parse_yes_no, verdict_parser
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import NO_JUDGE, Request
@@ -56,6 +56,11 @@ class CmmathDocument(Model):
     grade_id: Whole | None = None
     grade_group: Whole | None = None
     caption: Text | None = None
+
+
+parse_mistake = verdict_parser(
+    {"perception": "感知", "reasoning": "推理", "calculation": "计算", "reject": "拒答"}
+)
 
 
 class CmmathScorer(GradingScorer):

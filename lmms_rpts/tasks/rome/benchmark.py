@@ -6,12 +6,42 @@ from pathlib import Path
 from typing import ClassVar, Literal
 
 from lmms_rpts.base.settings import Place, Table, setting
+from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.tasks.benchmark import Benchmark
 
 RomeGrader = Literal["rule", "llm", "recommended"]
 Grader = Literal["rule", "llm"]
 
 _HERE = "lmms_rpts.tasks.rome"
+# Two folders: a digest of the templates in a folder is recorded with each score.
+_GRADING, _THINKING = (Path(__file__).parent / f"{name}_prompts" for name in ("answer", "thinking"))
+REQUEST_KINDS = (
+    RequestKind(
+        "grade",
+        512,
+        {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        "correct or incorrect",
+        _GRADING,
+        ("correct", "incorrect", "正确", "错误"),
+    ),
+    RequestKind(
+        "consistency",
+        512,
+        {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
+        "consistent or inconsistent",
+        _GRADING,
+        ("consistent", "inconsistent", "一致", "不一致"),
+    ),
+    RequestKind(
+        "pretended_tools",
+        512,
+        {"thinking": "⟦1⟧"},
+        "pretended or none",
+        _THINKING,
+        ("pretended", "none", "假装", "没有"),
+        QUOTING,
+    ),
+)
 SUBTASKS = (
     "academic",
     "diagrams",
@@ -65,6 +95,7 @@ BENCHMARK = Benchmark(
     scorer=f"{_HERE}.scorer:rome_scorer",
     record=f"{_HERE}.record:RomeRecord",
     grades=f"{_HERE}.record:GRADING",
+    request_kinds=REQUEST_KINDS,
     answered={"rome": _TASKS, **dict.fromkeys(_TASKS, ())},
     documents=f"{_HERE}.data:read_documents",
     images=f"{_HERE}.data:images_folder",

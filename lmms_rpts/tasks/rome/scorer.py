@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_grade
+from lmms_rpts.judging.parsers import verdict_parser
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import FromJudge, JudgeGrade, as_text
@@ -40,6 +40,9 @@ class RomeDocument(Model):
     image_type: Text | None = None
     image_subtype: Text | None = None
     reasoning_type: Text | None = None
+
+
+parse_grade = verdict_parser({"correct": "正确", "incorrect": "不正确|错误"})
 
 
 class RomeScorer(GradingScorer):

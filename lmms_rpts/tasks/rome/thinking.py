@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Whole
+from lmms_rpts.judging.parsers import verdict_parser
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt, split_thinking
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import FromJudge, field_of
@@ -36,6 +37,9 @@ _TOOL = re.compile(
     r"|运行|执行|计算器",
     re.IGNORECASE,
 )
+
+parse_consistency = verdict_parser({"consistent": "一致", "inconsistent": "不一致"})
+parse_pretended = verdict_parser({"pretended": "假装", "none": "没有"})
 
 
 class Consistency(FromJudge):
@@ -100,8 +104,6 @@ async def ask(
     Returns:
         The `Consistency` and the `PretendedTools` by name; None if not asked.
     """
-    from lmms_rpts.judging.parsers import parse_consistency, parse_pretended
-
     found: dict[str, Any] = {"consistency": None, "pretended_tools": None}
     thinking = asking["thinking"].strip()
     if "consistency" in asked and thinking and asking["answer"].strip():
