@@ -26,8 +26,7 @@ JUDGE = ("--judge", "openai:m")
 def answer(body: Body) -> str | ServerReply:
     """A score by the prompt; most first replies have none, or are cut off."""
     text = str(by_prompt()(body))
-    again = str(body["messages"][-1]["content"]).endswith(("no reason.", "no reasoning."))
-    if again or text.endswith("7"):
+    if "and no reason." in str(body["messages"][-1]) or text.endswith("7"):
         return text
     odd = int(text[-1]) % 2
     return ServerReply("Well, w", finish_reason="length") if odd else "I would rather not say."
