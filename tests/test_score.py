@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import itertools
 import json
+import math
 import os
 import resource
 import signal
@@ -81,7 +82,7 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
     (("{careful}", "--correct", "m"), "--correct is only for tasks of other packages"),
     (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
     (("{careful}", "--output", "{demo}"), "contains the responses themselves"),
-    (("{en}", "--judge", "lexical", "--ids", "99"), "no response to the documents"),
+    (("{en}", "--judge", "lexical", "--ids", "99"), "there is no document 99"),
     (("{stray}", "--judge", "lexical"), "doc_id 9 of rpts_eval_en"),
     (("{both}", "--judge", "lexical"), "id 1 of rpts_eval_en"),
     (("{demo}", "--judge", "lexical"), "was already read from"),
@@ -226,6 +227,27 @@ def test_status_1_where_nothing_was_judged(data: Path, reply: ServerReply) -> No
     assert done.exit_code == 1, done.output
 
 
+def test_the_same_command_again_asks_for_the_failed_rest_and_replaces_its_results(
+    data: Path,
+) -> None:
+    words = [write(data / "free.jsonl", *FREE), "--judge", "openai:m", "-o", data / "out"]
+    calls = itertools.count()
+
+    def answer(body: Body) -> str | ServerReply:
+        return oracle.answer(body) if next(calls) != 4 else ServerReply("odd", status=422)
+
+    with JudgeServer(answer) as server:
+        env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
+        first, asked = invoke(*words, env=env), server.calls
+        invoke(*words, "--ids", "1", env=env)
+        once = len(read_runs([data / "out"]))
+        again = invoke(*words, env=env)
+    assert "1 judge requests failed. Judge replies are cached in" in first.output
+    assert "failed" not in again.output
+    assert server.calls > asked
+    assert len(read_runs([data / "out"])) == once == 2
+
+
 def start(folder: Path, server: JudgeServer) -> subprocess.Popen[str]:
     env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"]}
     return subprocess.Popen(
@@ -298,11 +320,11 @@ def test_rows_with_their_own_questions(data: Path) -> None:
     rows = [
         ROW,
         ROW | {"response": "Final answer: 4"},
-        ROW | {"response": None},
+        ROW | {"response": math.nan},
         {"statement": "It rains.", "answer": "agree", "response": "Final answer: agree"},
         {"question": "Why?", "response": "Conclusion 0: from Context, because."},
     ]
-    records = lr.score(rows, judge="lexical")
+    records = lr.score(iter(rows), judge="lexical")
     assert [each.answer.correct for each in records] == [True, False, None, True, None]
     assert [each.outcome for each in records][:3] == ["scored", "no_steps", "unscored"]
     assert lr.score(rows[:1], judge="lexical", decay=0.5)[0].settings.decay == 0.5
@@ -326,6 +348,10 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
     ([{"response": "x"}], {}, "question"),
     ([ROW], {"judge": "opnai:x"}, "Did you mean openai"),
     ([ROW], {"evidense": "image"}, "evidence"),
+    ([ROW, {"question": "Why?", "respones": "x"}], {}, "row 1 has no response.*respones"),
+    ([ROW | {"response": 3}], {}, "row 0: response should be a text or None, not 3"),
+    (ROW, {}, "row 0 should be a dictionary, not 'question'.*DataFrame"),
+    ([ROW | {"images": ["a.png"]}], {}, "row 0: there is no gold reasoning.*has no vision"),
     ([{"id": 99, "response": "x"}], {"task": "rpts_eval_en"}, "id 99"),
     ([ROW], {"task": "rpts_evil"}, "rpts_eval"),
 )

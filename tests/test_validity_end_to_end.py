@@ -59,6 +59,10 @@ def test_the_results_hold_what_is_known_of_the_judge(
     (found,) = held["sets"]
     assert found["metrics"]["sensitivity"] == {"value": 0.8, "low": 0.7, "high": 0.9}
 
+    words = ["score", str(SAID), "--judge", "lexical", "-o", str(tmp_path / "scored")]
+    CliRunner().invoke(app, words, env={"LMMS_RPTS_VALIDITY": str(path)})
+    assert usage_of(Run("", 0, tmp_path / "scored"))["validity"] == held
+
     monkeypatch.delenv("LMMS_RPTS_VALIDITY", raising=False)
     arguments = ["report", str(done.folder), "--no-images", "-o", str(tmp_path / "r.html")]
     told = CliRunner().invoke(app, arguments)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import asdict, dataclass, field
 from functools import partial
@@ -14,10 +14,11 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts import __version__
 from lmms_rpts.analysis.correctness import choose_criterion
-from lmms_rpts.base.escaping import did_you_mean, listed
+from lmms_rpts.base.escaping import did_you_mean, listed, storable
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.runs.reading import model_name, read_results
 from lmms_rpts.runs.responses import (
@@ -40,7 +41,6 @@ from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents, sc
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
     from lmms_rpts.runs.record import Record
-    from lmms_rpts.runs.work import ordered
     from lmms_rpts.scoring.scorer import Scorer
 
 # A task name becomes part of a file's name: "../evil" must not pass.
@@ -58,12 +58,19 @@ _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_
 class Selection:
     """Which documents are scored: at most ``limit`` from number ``offset`` on, as in lmms-eval.
 
-    ``ids``: only those with these ids (of a task of another package: numbers); empty: all.
+    ``ids``: only those with these ids (of a task of another package: numbers); empty: all;
+    ``round``: only the responses of this round, if rows have one.
     """
 
     offset: int = 0
     limit: int | None = None
     ids: tuple[str, ...] = ()
+    round: int | None = None
+
+    def holds(self, at: int, own_id: str) -> bool:
+        """Whether a document is selected, by its number and its id."""
+        last = math.inf if self.limit is None else self.offset + self.limit
+        return self.offset <= at < last and (not self.ids or own_id in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,14 +96,18 @@ class TaskPlan:
 
 @dataclass(slots=True)
 class Scored:
-    """What came of a run: how many records have each outcome, and why judging stopped, if it did.
+    """What came of a run: how many records and judge requests have each outcome, and why judging
+    stopped, if it did.
 
-    ``results``: in the form of lmms-eval; ``written``: its files; None: they are not written.
+    ``used``: calls, tokens and cost of the judge, if any; ``results``: in the form of lmms-eval;
+    ``written``: its files; None: they are not written.
     """
 
     model: str
     outcomes: Counter[str] = field(default_factory=Counter)
+    requests: Counter[str] = field(default_factory=Counter)
     stopped: str | None = None
+    used: dict[str, Any] | None = None
     results: dict[str, Any] = field(default_factory=dict)
     written: Written | None = None
 
@@ -166,6 +177,11 @@ def plan_run(
     documents: dict[str, list[dict[str, Any]]] = {}
     for name in sorted(named & {*ours}):
         documents |= read_documents(name)
+    known = {str(doc["id"]) for docs in documents.values() for doc in docs}
+    known |= {key.name for each in saved.runs.values() for key in each if key.task not in ours}
+    if unknown := [each for each in selection.ids if each not in known]:
+        hint = did_you_mean(unknown[0], known)
+        raise ResponsesError(f"--ids: there is no document {listed(unknown)}.{hint}")
     for member, docs in sorted(documents.items()):
         plans += _plan_own(saved, run, member, docs, settings, selection, used)
     for name in sorted(named - {*ours, ""}):
@@ -189,15 +205,13 @@ def _plan_own(
 ) -> Iterator[TaskPlan]:
     """The plan for a task of ours, if it has responses."""
     rounds = [each for each in saved.runs if run.round is not None and each.model == run.model]
-    last = math.inf if selection.limit is None else selection.offset + selection.limit
     found: dict[int, SavedDocument | None] = {}
     for at, doc in enumerate(docs):
         document = saved.find(task, at, doc["id"], run)
         used |= {id(document)}
         # A question that has a response in another round only is a failed request in this one.
         there = document or any(saved.find(task, at, doc["id"], each) for each in rounds)
-        selected = not selection.ids or str(doc["id"]) in selection.ids
-        if there and selected and selection.offset <= at < last:
+        if there and selection.holds(at, str(doc["id"])):
             found[at] = document
     if found:
         scorer = scorer_of(task, settings)
@@ -230,14 +244,12 @@ def _plan_other(
             "the index in the task's data from 0"
         )
     numbers = {own_id: at for at, own_id in enumerate(other.ids)}
-    last = math.inf if selection.limit is None else selection.offset + selection.limit
     found: dict[int, SavedDocument | None] = {}
     for key, each in documents.items():
         at = int(key.name) if key.kind == "doc_id" else numbers.get(key.name, other.total)
         if at < other.total:
             used |= {id(each)}
-            selected = not selection.ids or key.name in selection.ids
-            if selected and selection.offset <= at < last:
+            if selection.holds(at, key.name):
                 found[at] = each
     if found:
         for at, saved_at in sorted(found.items()):
@@ -335,6 +347,11 @@ async def score_run(
         selection: what was selected, for the results.
     """
     scored, budget = Scored(model), open_budget(settings)
+    figures = None
+    if settings.validity:
+        from lmms_rpts.runs.validity import validity_for
+
+        figures = validity_for(settings, plans[0].scorer.judge, Prompts(settings.prompts).version())
     results: dict[str, Any] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in plans:
@@ -342,6 +359,7 @@ async def score_run(
             async with open_client(judge, settings, budget, requests=requests) as client:
                 values = await _score_task(plan, client, scored, writer)
                 scored.stopped = scored.stopped or client.stopped
+                scored.requests.update(client.outcomes)
             plan.scorer.report()
             means = {
                 name: (plan.scorer.METRICS[name].aggregation or mean_of_scored)(each)
@@ -368,8 +386,10 @@ async def score_run(
             "model_name": model,
         }
         if budget.calls or budget.found or scored.stopped:
-            usage = {**budget.usage(), "stopped": scored.stopped}
-            scored.results["usage"] = {"judges": usage}
+            scored.used = {**budget.usage(), "stopped": scored.stopped}
+        usage = {"judges": scored.used, "validity": figures}
+        if any(usage.values()):
+            scored.results["usage"] = {name: each for name, each in usage.items() if each}
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
     return scored
@@ -454,7 +474,7 @@ def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, 
 
 
 def score(
-    rows: Sequence[Mapping[str, Any]], *, judge: str | None = None, task: str | None = None,
+    rows: Iterable[Mapping[str, Any]], *, judge: str | None = None, task: str | None = None,
     **settings: Any,
 ) -> list[Record]:  # fmt: skip
     """Score responses in Python: the records, in the order of the rows.
@@ -473,20 +493,44 @@ def score(
     Raises:
         UserError: naming the rows, fields or settings that are wrong.
     """
-    chosen = load_settings(judge=judge, **settings)
-    pairs = own_questions(rows, chosen) if task is None else _task_questions(rows, task, chosen)
-    return run_async(_score_rows(rows, pairs, chosen))
+    chosen, listed_rows = load_settings(judge=judge, **settings), list(rows)
+    texts = _responses(listed_rows)
+    if task is None:
+        pairs: Sequence[tuple[Scorer, Any]] = own_questions(listed_rows, chosen)
+    else:
+        pairs = _task_questions(listed_rows, task, chosen)
+    return run_async(_score_rows(texts, pairs, chosen))
+
+
+def _responses(rows: Sequence[Any]) -> list[str | None]:
+    """The responses of rows of Python; None, as pandas' NaN, is a failed request."""
+    found: list[str | None] = []
+    for at, row in enumerate(rows):
+        if not isinstance(row, Mapping):
+            raise ResponsesError(
+                f"row {at} should be a dictionary, not {shown(row)} (of a pandas DataFrame: "
+                'frame.to_dict("records"))'
+            )
+        if "response" not in row:
+            raise ResponsesError(f"row {at} has no response: its fields are {listed(list(row))}")
+        text = row["response"]
+        if isinstance(text, float) and math.isnan(text):
+            text = None
+        if not isinstance(text, str | None):
+            raise ResponsesError(f"row {at}: response should be a text or None, not {shown(text)}")
+        found.append(None if text is None else storable(text))
+    return found
 
 
 async def _score_rows(
-    rows: Sequence[Mapping[str, Any]], pairs: Sequence[tuple[Scorer, Any]], settings: Settings
+    texts: Sequence[str | None], pairs: Sequence[tuple[Scorer, Any]], settings: Settings
 ) -> list[Record]:
     scorers = list(dict.fromkeys(scorer for scorer, _ in pairs))
     judge = scorers[0].judge if scorers else "none"
     async with open_client(judge, settings, budget=open_budget(settings)) as client:
         work = (
-            scorer.score(row.get("response"), question, client)
-            for row, (scorer, question) in zip(rows, pairs, strict=True)
+            scorer.score(text, question, client)
+            for text, (scorer, question) in zip(texts, pairs, strict=True)
         )
         records: list[Record] = []
         async for record in ordered(work, client, total=len(pairs), label="Scoring"):

@@ -11,7 +11,8 @@ _LISTED = 5
 
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which models emit but files and servers reject."""
-    return text.encode("utf-8", "replace").decode("utf-8")
+    # By UTF-16: both halves of a character are joined. "?" instead would change an answer.
+    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
 
 
 def printable(label: str) -> str:

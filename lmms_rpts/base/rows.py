@@ -58,8 +58,8 @@ class Row:
         fields: its values by name; empty if the row cannot be read.
         key: for a JSON object that holds the rows by keys, the row's key; else empty.
         fault: why the row cannot be read; else empty.
-        cells: for a row of CSV, TSV or XLSX, the names of the columns: all values are texts, and
-            blank ones are left out of ``fields``.
+        cells: for a row of a table, the names of its columns: blank cells are left out of
+            ``fields``, and those of CSV, TSV and XLSX are texts.
         offset: for a row of JSON lines in UTF-8, the byte where it begins, for `read_line_at`.
     """
 
@@ -334,4 +334,4 @@ def _parquet(path: Path) -> Iterator[Row]:
         for number, row in enumerate(rows):
             # Missing values of some writers are not a number.
             fields = {name: v for name, v in row.items() if v is not None and v == v}
-            yield Row(path, f"row {number + 1}", number, fields)
+            yield Row(path, f"row {number + 1}", number, fields, cells=tuple(row))

@@ -149,8 +149,20 @@ def _default_cache() -> Path:
 
 Place = Annotated[Path, AfterValidator(lambda path: Path(os.path.expanduser(path)))]
 """A file or folder; if the file of settings has a relative one, it is relative to that file."""
-_PlaceOrOff = Annotated[Place | None, BeforeValidator(lambda text: None if text == OFF else text)]
-_Json = dict[str, Any] | Json[dict[str, Any]] | None
+_PlaceOrOff = Annotated[
+    Place | None, BeforeValidator(lambda text: None if str(text).lower() == OFF else text)
+]
+# Fields of a request that results files must not hold, or that are ours
+_NOT_EXTRA = re.compile("model|messages|stream|n|.*(api.?key|secret|password|auth).*", re.I)
+
+
+def _extra(fields: dict[str, Any]) -> dict[str, Any]:
+    if any(map(_NOT_EXTRA.fullmatch, fields)):
+        raise ValueError
+    return fields
+
+
+_Extra = Annotated[dict[str, Any] | Json[dict[str, Any]], AfterValidator(_extra)] | None
 _BaseUrl = Annotated[str, AfterValidator(lambda url: url.rstrip("/").removesuffix(_ENDPOINT))]
 
 
@@ -165,10 +177,10 @@ class Settings(Table):
     cache: _PlaceOrOff = setting(_default_cache, "folder of cached replies, or `off`")
     temperature: float = setting(0.0, "temperature of the judge", ge=0.0, le=2.0)
     judge_reason: bool = setting(True, "a reason with each score; `false`: the score alone")
-    extra_body: _Json = setting(
+    extra_body: _Extra = setting(
         None,
         "fields added to each request; in the file, in `[judge]`",
-        allowed='use a JSON object, such as {"top_k": 20}',
+        allowed='use a JSON object, such as {"top_k": 20} (not keys, model, messages, stream, n)',
     )
     prompts: Place | None = setting(None, "folder with prompts that replace the built-in ones")
     price: str | None = setting(
@@ -313,7 +325,7 @@ def _content(table: type[Table]) -> dict[str, Any]:
     _check_names(content, names, place=f" in {file}")
     for name, value in content.items():
         is_path = "Path" in str(table.model_fields[name].annotation)
-        if file and is_path and isinstance(value, str) and value not in (OFF, ""):
+        if file and is_path and isinstance(value, str) and value.lower() not in (OFF, ""):
             content[name] = str(file.parent / os.path.expanduser(value))
     return {name: value for name, value in content.items() if value not in (None, "")}
 

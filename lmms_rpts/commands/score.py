@@ -116,11 +116,13 @@ def score(
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
     chosen = tuple(part for each in ids or () for part in each.split(",") if part)
-    selection = Selection(offset, limit, chosen)
+    if ids and not chosen:
+        fail("--ids names no document: use --ids ID,ID")
     batch = _request_file(settings, requests, replies) if requests or replies else nullcontext()
     done: list[Scored] = []
     try:
-        for path in (output / "results.json", *filter(None, (page, requests))):
+        for path in filter(None, (page, requests, output / "results.json")):
+            checked = output if path.parent == output else path  # for messages
             check_writable(path)  # before any judge call
         for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
             signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
@@ -129,9 +131,10 @@ def score(
             for skipped in sorted(saved.passed_over):
                 typer.echo(f"Ignored: responses to {skipped}")
             runs = _named_runs(saved, name, models or [])
+            selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
             plans = {
                 run: plan_run(saved, run, settings, selection, task, include_path, correct)
-                for run in runs
+                for run, selection in selected.items()
             }
             scoring = partial(score_run, settings=settings, source=saved.path, requests=waiting)
             if requests and waiting:
@@ -143,9 +146,13 @@ def score(
                 at = "" if run.round is None else f", round {run.round + 1}"
                 judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans[run]))
                 typer.echo(f"Scoring {model}{at}, judge: {judges}")
-                scored = asyncio.run(scoring(plans[run], model, output=output, selection=selection))
+                scored = asyncio.run(
+                    scoring(plans[run], model, output=output, selection=selected[run])
+                )
                 done.append(scored)
                 _show(scored, alone=len(runs) == 1)
+                if (failed := scored.requests["failed"]) and scored.used and not scored.stopped:
+                    typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
                 if scored.stopped and not replies:
                     kept = _what_is_kept(settings)
                     fail(f"Judging stopped: {scored.stopped}. The results are incomplete. {kept}")
@@ -155,7 +162,7 @@ def score(
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     except OSError as error:
-        fail_to_write(output, error)
+        fail_to_write(checked, error)
     _end(done, output, page, include_path)
 
 
@@ -186,8 +193,8 @@ def _show(scored: Scored, alone: bool) -> None:
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
                 typer.echo(f"  {metric:<28}{value:.3f}")
-    if usage := scored.results.get("usage"):
-        typer.echo(f"Judge: {usage_text(usage['judges'])}")
+    if scored.used:
+        typer.echo(f"Judge: {usage_text(scored.used)}")
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():

@@ -6,8 +6,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
-from loguru import logger
-
 from lmms_rpts.base.settings import TransformMode, parse_choice
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
@@ -15,7 +13,7 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import EVIDENCE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.runs.validity import Judging, read_validity_file
+from lmms_rpts.runs.validity import validity_for
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
 from lmms_rpts.scoring.question import ANSWER_FORMS, Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
@@ -102,12 +100,9 @@ class ScoreFilter(RptsFilter):
         self.options = Options.of(run.settings, evidence=chosen_evidence)
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
-        if run.settings.validity is not None and run.validity is None:
-            file = read_validity_file(run.settings.validity)
-            run.validity = file.extract()
-            said = file.mismatch(Judging(self.judge, self.options.prompts.version()))
-            if said and self.judge != NO_JUDGE and run.settings.rank == 0:
-                logger.warning(f"LMMS_RPTS_VALIDITY: {said}: it tells nothing of this run's judge")
+        if run.validity is None:
+            version = self.options.prompts.version()
+            run.validity = validity_for(run.settings, self.judge, version)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""

@@ -70,7 +70,7 @@ class Client:
     Attributes:
         stopped: why judging ended before its end; None: it did not.
         concurrency: the number of calls under way at a time.
-        outcomes: the number of verdicts that were asked for, cached, or failed.
+        outcomes: the number of verdicts that were asked for, cached, failed, or unreadable.
     """
 
     def __init__(
@@ -142,7 +142,8 @@ class Client:
     def _told(self, request: Request, error: str | None, **fields: Any) -> Verdict:
         kind, version = request.kind, request.prompts.version(request.kind)
         verdict = Verdict(kind=kind, prompt_version=version, error=error, **fields)
-        self.outcomes["failed" if error else "cached" if verdict.cached else "asked"] += 1
+        missing = "unreadable" if verdict.reply else "failed"
+        self.outcomes[missing if error else "cached" if verdict.cached else "asked"] += 1
         return verdict
 
     async def _verdict(self, request: Request) -> Verdict:

@@ -148,11 +148,6 @@ class Verdict(Model):
     # System and user text, where no other field tells them
     asked: tuple[Text, Text] | None = Field(default=None, exclude_if=lambda it: not it)
 
-    @property
-    def score(self) -> float | None:
-        """The value if it is a number."""
-        return self.value if isinstance(self.value, float) else None
-
 
 class Judge(Protocol):
     """Answers requests. It may also have ``identity``, a mapping of everything except the request

@@ -14,7 +14,10 @@ from itertools import zip_longest
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from pydantic import ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
+
 from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import (
     SUFFIXES,
     ReadError,
@@ -24,6 +27,7 @@ from lmms_rpts.base.rows import (
     read_rows,
     row_files,
 )
+from lmms_rpts.base.schema import first_fault
 from lmms_rpts.runs.samples import NOT_METRICS, SAMPLES, TARGET, holds_record
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
@@ -63,7 +67,10 @@ class RunKey(NamedTuple):
     """The responses of one run: its model (empty: not named), and its round, if rows have one."""
 
     model: str = ""
-    round: int | None = None
+    round: NonNegativeInt | None = None
+
+
+_RUN = TypeAdapter(RunKey, config=ConfigDict(coerce_numbers_to_str=True))
 
 
 class DocumentKey(NamedTuple):
@@ -230,8 +237,7 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
         raise ResponsesError(f"{row.where} has {lacks}")
     texts, key = responses_of(entry, row), DocumentKey(task, kind, str(entry[kind]))
-    model, number = entry.get("model"), entry.get("round")
-    run = RunKey(model if isinstance(model, str) else "", number if type(number) is int else None)
+    run = _run_of(entry, row) if {"model", "round"} & entry.keys() else RunKey()
     if row.file not in saved.files:
         saved.files.append(row.file)
     scored = "filtered_resps" in entry and holds_record(entry)
@@ -261,6 +267,15 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
         saved.runs.setdefault(RunKey(run.model, first + at), {})[key] = part
 
 
+def _run_of(entry: Mapping[str, Any], row: Row) -> RunKey:
+    """The run that a row names; numbers may be texts, as in tables."""
+    named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
+    try:
+        return _RUN.validate_python(named)
+    except ValidationError as error:
+        raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
+
+
 def _join(
     known: SavedDocument, found: SavedDocument, key: DocumentKey, place: str, more: bool
 ) -> None:
@@ -284,7 +299,7 @@ def _join(
 
 
 def entry_of(row: Row) -> Mapping[str, Any]:
-    """The fields of a row by the names of lmms-eval; a blank cell of CSV is an empty response."""
+    """The fields of a row by the names of lmms-eval; a blank cell is a null, a failed request."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
     fields = dict(row.fields)
@@ -292,7 +307,7 @@ def entry_of(row: Row) -> Mapping[str, Any]:
         return _prediction(row) or fields
     if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
         fields |= {name: fields[other] for other, name in _PUBLISHED.items()}
-    return {"response": ""} | fields if "response" in row.cells else fields
+    return {"response": None} | fields if "response" in row.cells else fields
 
 
 def _prediction(row: Row) -> Mapping[str, Any] | None:
@@ -401,10 +416,7 @@ def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
         for each in counts
     ]
     return [
-        # Lone surrogates, which models emit, can't be written to files.
-        SavedResponse(
-            None if text is None else text.encode("utf-8", "replace").decode(), counted or None
-        )
+        SavedResponse(None if text is None else storable(text), counted or None)
         for text, counted in zip_longest(texts, tokens[: len(texts)], fillvalue=None)
     ]
 

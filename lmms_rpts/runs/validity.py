@@ -8,10 +8,13 @@ from operator import itemgetter
 from pathlib import Path
 from typing import Any, Literal
 
+from loguru import logger
 from pydantic import Field, ValidationError
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Text, Whole, first_fault, shown
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.stats.intervals import Estimate
 
 VERSION = 1
@@ -187,6 +190,20 @@ def read_validity_file(path: Path) -> ValidityFile:
             f"{path} has version {found.version}; this lmms-rpts reads version {VERSION}"
         )
     return ValidityFile(path, found)
+
+
+def validity_for(settings: Settings, judge: str, prompt_version: str) -> dict[str, Any] | None:
+    """The figures of LMMS_RPTS_VALIDITY for the results of a run; None if it is not set.
+
+    A warning is logged if they are about another judge.
+    """
+    if settings.validity is None:
+        return None
+    file = read_validity_file(settings.validity)
+    said = file.mismatch(Judging(judge, prompt_version))
+    if said and judge != NO_JUDGE and settings.rank == 0:
+        logger.warning("LMMS_RPTS_VALIDITY: {}: it tells nothing of this run's judge", said)
+    return file.extract()
 
 
 def validity_in(results: Mapping[str, Any]) -> ValidityFile | None:

@@ -19,6 +19,8 @@ from lmms_rpts.runs.samples import SAMPLES
 
 PIPELINE = "none"
 """Name of the filter pipeline in results, as in our task files."""
+_OF_CALLS = ("concurrency", "timeout", "cache", "price", "max_judge_tokens", "max_judge_cost")
+"""Settings that results do not depend on."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,11 +75,11 @@ class RunWriter:
     def publish(self, results: Mapping[str, Any], stopped: str | None) -> Written:
         """Give the drafts their names, which begin with the date, and write the results.
 
-        Earlier runs in the folder whose judging had stopped, and which this one replaces, are
-        removed: they would count as other rounds of the model. ``stopped``: why this one did, too.
+        Earlier results of the same run are removed: they would count as other rounds of the model.
+        ``stopped``: why judging stopped before its end; complete results then remain.
         """
-        there = not stopped and any(self.folder.glob(f"*{RESULTS}"))
-        old = _replaced(self.folder, results) if there else []
+        there = any(self.folder.glob(f"*{RESULTS}"))
+        old = _same_run(self.folder, results, bool(stopped)) if there else []
         date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
         stem, number = date, 1
         while any(self.folder.glob(f"{stem}_*")):
@@ -126,20 +128,21 @@ def metric_results(values: Mapping[str, Sequence[Any]], means: Mapping[str, floa
     return found
 
 
-def _replaced(folder: Path, results: Mapping[str, Any]) -> list[Path]:
-    """The files of the same run whose judging had stopped."""
+def _same_run(folder: Path, results: Mapping[str, Any], only_stopped: bool) -> list[Path]:
+    """The files of earlier results of the same run: of these responses, with these settings."""
 
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
-        ours = config.get("lmms_rpts") or {}  # a run may go on with another time limit
-        measured = [ours.get(name) for name in ("judge", "evidence", "source")]
-        selected = [config.get(name) for name in ("limit", "offset", "ids")]
-        return [results.get("model_name"), results.get("n-samples"), *selected, *measured]
+        ours = config.get("lmms_rpts") or {}
+        measured = {name: value for name, value in ours.items() if name not in _OF_CALLS}
+        selected = [config.get(name) for name in ("model_args", "limit", "offset", "ids", "round")]
+        return [results.get("model_name"), results.get("n-samples"), *selected, measured]
 
     files: dict[Path, None] = {}
     for samples in folder.glob(f"*{SAMPLES}*.jsonl"):
         old = read_results(samples)
         judges = (old.get("usage") or {}).get("judges") or {}
-        if judges.get("stopped") and extent(old) == json.loads(json.dumps(extent(results))):
+        same = extent(old) == json.loads(json.dumps(extent(results)))
+        if same and (judges.get("stopped") or not only_stopped):
             files |= {samples: None, results_beside(samples): None}
     return list(files)

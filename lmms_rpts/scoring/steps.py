@@ -112,15 +112,16 @@ async def judge_step(
         fields = {"context": query.context}
     fields |= {"conclusion": query.conclusion}
     fields |= {"images": tuple((question.images or ())[at] for at in query.images)}
-    verdicts: list[Verdict] = []
+    verdicts, scores = list[Verdict](), list[float]()
     for given in map(tuple, rounds):
         fields[name] = given
         request = options.prompts.request(kind, question.language, **fields)
         verdict = await judge.ask(request)
         texts = tuple(text.strip() for text in given)
         verdicts.append(verdict.model_copy(update={"evidence": texts, "images": query.images}))
-        if verdict.score is None:
+        if not isinstance(verdict.value, float):
             return None, tuple(verdicts), None
-        if verdict.score >= SECOND_QUESTION_BELOW:
+        scores.append(verdict.value)
+        if scores[-1] >= SECOND_QUESTION_BELOW:
             break
-    return combine_answers(*(each.score or 0.0 for each in verdicts)), tuple(verdicts), None
+    return combine_answers(*scores), tuple(verdicts), None

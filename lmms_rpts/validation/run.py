@@ -92,7 +92,8 @@ class PlannedSet:
         """The scores by chain and step; None: not asked, or no score."""
         scores: list[list[float | None]] = [[None] * len(chain.steps) for chain in self.chains]
         for question, verdict in zip(self.questions, verdicts, strict=True):
-            scores[question.chain][question.step] = verdict.score
+            if isinstance(verdict.value, float):
+                scores[question.chain][question.step] = verdict.value
         return tuple(map(tuple, scores))
 
 
@@ -242,7 +243,7 @@ def validate(plan: Plan, *, progress: bool = True) -> Validation:
 
     asked, stopped = run_async(work())
     verdicts = [verdict for _, own in asked for verdict in own]
-    if all(verdict.score is None for verdict in verdicts):
+    if all(verdict.value is None for verdict in verdicts):
         error = stopped or next((each.error for each in verdicts if each.error), None)
         raise NothingScoredError(f"The judge {plan.judge} scored no step: {error}")
     validity = Validity(

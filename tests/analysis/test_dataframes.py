@@ -159,9 +159,9 @@ def test_lone_surrogates_reach_no_frame(tmp_path: Path) -> None:
     samples.write_text(json.dumps(row) + "\n", encoding="utf-8")
     run = read_run(samples)
     frame = steps_frame([run])
-    assert frame["conclusion"][0] == "broken ? emoji"
-    assert frame["reply"][0] == "? 0.9"
-    assert responses_frame([run])["ability"][0] == ["?"]
+    assert frame["conclusion"][0] == "broken � emoji"
+    assert frame["reply"][0] == "� 0.9"
+    assert responses_frame([run])["ability"][0] == ["�"]
 
 
 def test_a_number_beyond_all_columns_is_told_where_it_is_read(tmp_path: Path) -> None:

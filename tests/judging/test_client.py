@@ -213,7 +213,7 @@ def test_series_of_failures(
 def test_after_an_unreadable_reply_the_reminder_follows() -> None:
     judge = ScriptedJudge(in_order("well, well", "Score: 0.4\n\ud800"))
     verdict = run(client_of(judge).ask(question("q")))
-    assert (verdict.value, verdict.reply) == (0.4, "Score: 0.4\n?"), "no file can hold a surrogate"
+    assert (verdict.value, verdict.reply) == (0.4, "Score: 0.4\n�"), "no file can hold a surrogate"
     assert judge.asked[1].messages[-1]["content"].endswith("and no reason.")
 
 

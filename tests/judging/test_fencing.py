@@ -56,7 +56,7 @@ def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
 
 def test_invisible_characters_are_removed() -> None:
     assert neutralise(f"a{INVISIBLE}b") == "ab"
-    assert fence("a\ud800b") == "<<<a?b>>>"
+    assert fence("a\ud800b") == "<<<a�b>>>"
     assert neutralise("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
 
 

@@ -459,7 +459,7 @@ def test_lone_surrogates(tmp_path: Path) -> None:
     samples.write_text(samples.read_text("utf-8").replace("HALF", r"\\ud800"), "utf-8")
     page = write_rating_page(draw_sample(read_run(samples)), tmp_path / "rate.html").path
     (response,) = data_in(page.read_text("utf-8"))["responses"]
-    assert response["steps"][1]["conclusion"] == "? \u202e x"
+    assert response["steps"][1]["conclusion"] == "� \u202e x"
 
 
 @pytest.mark.parametrize(("width", "scheme"), [(1280, "dark"), (400, "light")])

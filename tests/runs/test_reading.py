@@ -195,7 +195,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
         (None, "wrapper"),
         (7, "wrapper"),
         ("pretrained=lab/a\n\tb\x1b[31m\x00", "a b [31m"),
-        ("pretrained=lab/\ud800", "?"),
+        ("pretrained=lab/\ud800", "�"),
         ("pretrained=lab/\u200b", None),
         ("pretrained=lab/<b>|$x$", "<b>|$x$"),
     ],

@@ -252,7 +252,7 @@ def test_a_score_without_all_its_steps_scores_is_refused() -> None:
 
 
 @pytest.mark.parametrize(
-    ("own", "shown_as"), [(7, "7"), ("x-7", "x-7"), (None, "3"), (1.5, "1.5"), ("\ud800", "?")]
+    ("own", "shown_as"), [(7, "7"), ("x-7", "x-7"), (None, "3"), (1.5, "1.5"), ("\ud800", "�")]
 )
 def test_an_id_is_text(own: object, shown_as: str) -> None:
     record = make_record([1.0, 1.0], doc=make_doc(id=own))

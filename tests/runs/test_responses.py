@@ -128,15 +128,20 @@ def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
 
 
 def test_models_and_rounds_are_told_apart(tmp_path: Path) -> None:
-    rows = [{"id": "a", "response": str(at), "model": "mn"[at % 2], "round": at} for at in range(3)]
-    assert {*saved(tmp_path, rows).runs} == {("m", 0), ("n", 1), ("m", 2)}
+    named = [("m", 0), ("n", "1"), ("m", 2.0), (7, None), (None, "")]
+    rows = [{"id": "a", "response": "x", "model": model, "round": at} for model, at in named]
+    runs = {("m", 0), ("n", 1), ("m", 2), ("7", None), ("", None)}
+    assert {*saved(tmp_path, rows).runs} == runs
+    for wrong in ({"round": "first"}, {"round": 0.5}, {"round": -1}, {"model": ["m"]}):
+        with pytest.raises(ResponsesError, match=f"row 1: {next(iter(wrong))} should be"):
+            saved(tmp_path, [rows[0] | wrong])
     with pytest.raises(ResponsesError, match="a second response to question_geo_1, and no 'model'"):
         saved(tmp_path, [PREDICTION | {"model_name": name} for name in "mn"])
 
 
-def test_a_response_may_name_the_group_and_a_blank_cell_is_an_empty_one(tmp_path: Path) -> None:
+def test_a_response_may_name_the_group_and_a_blank_cell_is_a_failed_request(tmp_path: Path) -> None:
     found = saved(tmp_path, "task,id,response\nrome,a,\nrome_geo,b,y\nrome_geo_old,b,z\n", "r.csv")
-    assert [texts(found, "rome_geo", own) for own in ("a", "b")] == [[""], ["y"]]
+    assert [texts(found, "rome_geo", own) for own in ("a", "b")] == [[None], ["y"]]
     assert not texts(found, "romeo", "a")
     with pytest.raises(ResponsesError, match="the id a of rome is in rome_geo and in rome_memes"):
         found.find("rome_memes", 3, "a")

@@ -313,7 +313,7 @@ def test_what_was_only_predicted_is_read_without_scores(tmp_path: Path) -> None:
         ("20260102_030405_samples_a_samples_b.jsonl", {}, "a_samples_b"),
         ("renamed.jsonl", {}, "task"),
         ("renamed.jsonl", {"task": "rpts_demo"}, "rpts_demo"),
-        ("renamed.jsonl", {"task": "a\ud800"}, "a?"),
+        ("renamed.jsonl", {"task": "a\ud800"}, "a�"),
     ],
 )
 def test_the_task_is_that_of_the_files_name(

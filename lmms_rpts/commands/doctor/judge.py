@@ -156,8 +156,8 @@ async def _verdicts(
 
 def _scores(verdicts: Sequence[Verdict]) -> tuple[Verdict | None, bool, list[str]]:
     """The first failure, whether the scores are right and wrong as they should be, and both."""
-    failed = next((each for each in verdicts if each.score is None), None)
-    good, bad = (each.score or 0.0 for each in verdicts)
+    failed = next((each for each in verdicts if each.value is None), None)
+    good, bad = (float(each.value or 0.0) for each in verdicts)
     return failed, good >= PASSED > bad, [f"{good:g}", f"{bad:g}"]
 
 

@@ -7,7 +7,8 @@ from functools import partial
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.scoring.options import Options, choose_judge
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.scoring.options import Options, blindness, choose_judge
 from lmms_rpts.scoring.question import STANCES, AnswerForm, Question
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.data import raise_faults
@@ -40,7 +41,11 @@ def own_questions(
         question.with_images(partial(_opened, shown), settings.image_size)
         if form not in scorers:
             options = Options.of(settings, answer=form)
-            scorers[form] = RptsScorer(choose_judge(settings, None, options).name, options=options)
+            judge = choose_judge(settings, None, options)
+            scorers[form] = RptsScorer(judge.name, options=options)
+        judged = judge.sees or judge.name == NO_JUDGE or instance.reasoning or options.evidence
+        if shown and not judged:
+            faults.append(f"row {at}: {blindness(judge.name)}")
         pairs.append((scorers[form], question))
     raise_faults("The rows", faults, REMEDY)
     return pairs
