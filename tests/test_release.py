@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import os
 import re
 import shutil
 import subprocess
@@ -135,6 +136,7 @@ def test_the_wheel_works_in_a_bare_environment(dist: Path, tmp_path: Path) -> No
     said = run(
         [str(python.with_name("lmms-rpts")), "doctor", "--judge", "lexical", "--quick"],
         tmp_path,
+        PATH=f"{python.parent}:{os.defpath}",  # another environment may be active
         PYTHONPATH="",
         RPTS_PATH=str(write_folder(tmp_path / "data")),
     )

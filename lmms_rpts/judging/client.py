@@ -43,8 +43,8 @@ from lmms_rpts.judging.types import (
 # Maximum number of calls for one request that fail while others are answered; of those that are
 # told to come later.
 MOST_CALLS, MOST_LATER = 5, 20
-# Number of retries of a request whose reply cannot be parsed.
-ASKED_AGAIN = 2
+# Retries, in other forms, of requests for a verdict and for a text, if no reply can be parsed.
+ASKED_AGAIN = {True: 2, False: 1}
 # Seconds between the calls of one request, and of all requests while none is answered.
 FIRST_PAUSE, LONGEST_PAUSE, LONGEST_HOLD = 0.5, 30.0, 5.0
 # Seconds without any answer after which judging ends, and the longest Retry-After that is kept.
@@ -149,8 +149,9 @@ class Client:
     async def _verdict(self, request: Request) -> Verdict:
         """The judge's verdict; asked in other forms while it cannot be parsed."""
         asked, replies, calls, value, error = request, list[Reply](), 0, None, None
+        most = ASKED_AGAIN[KINDS[request.kind].has_verdict]
         try:
-            while value is None and len(replies) <= ASKED_AGAIN:
+            while value is None and len(replies) <= most:
                 asked = request.again(len(replies)) if replies else request
                 key = asked.key(self._identity)
                 known = self._cache.find(key)

@@ -130,4 +130,4 @@ def test_odd_characters_survive(tmp_path: Path) -> None:
         {"task": "t", "doc_id": at, "response": each} for at, each in enumerate((text, "\ud800"))
     ]
     plain, escaped = (json.dumps(each, ensure_ascii=at) for at, each in enumerate(entries))
-    assert serve(write(tmp_path / "r.jsonl", plain, escaped), [0, 1]) == [text, "?"]
+    assert serve(write(tmp_path / "r.jsonl", plain, escaped), [0, 1]) == [text, "�"]

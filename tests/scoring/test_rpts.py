@@ -142,7 +142,7 @@ def test_the_second_question(
     (
         "1. According to Image 0 it is nine.\n2. Therefore it is late.\nFinal answer: agree",
         lambda body: "Sure!" if "Conclusion0:" in instructions(body) else "1.0",
-        *("steps", 3, True),
+        *("steps", 2, True),
     ),
     ("It is late.", lambda body: ServerReply("blocked", status=400), "blocked", 3, None),
     (None, oracle.answer, "the model gave no response", 0, None),
