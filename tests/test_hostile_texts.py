@@ -16,11 +16,11 @@ from lmms_rpts.base.masking import mask
 from lmms_rpts.grading import grade
 from lmms_rpts.grading.formulas import equal, parse
 from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.judging.parsers import parse_score, parse_yes_no
-from lmms_rpts.judging.prompts import neutralise
+from lmms_rpts.judging.parsers import parse_score
+from lmms_rpts.judging.prompts import fence
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.report import markup
-from lmms_rpts.scoring.reading import parse_answer
+from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
 from lmms_rpts.tasks.cmmath.data import form_of
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
@@ -50,7 +50,7 @@ def read_formula(text: str) -> None:
 
 def read_reply(text: str) -> None:
     """What a judge says, and what is put into its prompts and into messages."""
-    for parser in (parse_score, parse_yes_no, parse_answer, neutralise, read_formula):
+    for parser in (parse_score, parse_yes_no, parse_answer, fence, read_formula):
         parser(text)
     form_of(text, f"x{text}")
     mask(text, KEY)

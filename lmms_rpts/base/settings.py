@@ -6,6 +6,7 @@ the one that LMMS_RPTS_CONFIG names. `Settings` is its top level; benchmarks add
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -153,11 +154,12 @@ _PlaceOrOff = Annotated[
     Place | None, BeforeValidator(lambda text: None if str(text).lower() == OFF else text)
 ]
 # Fields of a request that results files must not hold, or that are ours
-_NOT_EXTRA = re.compile("model|messages|stream|n|.*(api.?key|secret|password|auth).*", re.I)
+_OURS = {"model", "messages", "stream", "n"}
+_KEY_NAMED = re.compile(r'(?:api.?key|secret|password|auth\w*|token)": ', re.IGNORECASE)
 
 
 def _extra(fields: dict[str, Any]) -> dict[str, Any]:
-    if any(map(_NOT_EXTRA.fullmatch, fields)):
+    if _OURS & fields.keys() or _KEY_NAMED.search(json.dumps(fields)):
         raise ValueError
     return fields
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 import asyncio
 import math
 import random
-from collections import Counter
+from collections import Counter, defaultdict
 from contextlib import AbstractAsyncContextManager, aclosing, nullcontext, suppress
 from contextvars import ContextVar
 from dataclasses import astuple, replace
@@ -24,7 +24,7 @@ from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.images import ImageError
-from lmms_rpts.judging.limit import LONGEST_PATIENCE, Limit, now
+from lmms_rpts.judging.limit import Limit, now
 from lmms_rpts.judging.parsers import read_reply
 from lmms_rpts.judging.registry import ChosenJudge, find_judge, open_budget
 from lmms_rpts.judging.request_kinds import KINDS
@@ -53,10 +53,10 @@ PATIENCE = 300.0
 # in a row after which the server is considered to be out of order.
 IN_VAIN = 20
 SLOW = (
-    "The judge {} is slow: a call exceeded the time limit. If this goes on, set "
-    "LMMS_RPTS_CONCURRENCY (now {}) to what the server processes at a time, or raise "
-    "LMMS_RPTS_TIMEOUT (now {:g} s)"
+    "The judge {} is slow: set LMMS_RPTS_CONCURRENCY (now {}) to what the server processes at a "
+    "time, or raise LMMS_RPTS_TIMEOUT (now {:g} s)"
 )
+BLIND = "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 SILENT = "The judge {} answers no call ({}): waiting up to {:.0f} s"
 
 unit: ContextVar[int] = ContextVar("unit", default=0)
@@ -96,12 +96,11 @@ class Client:
         # A call that took too long is repeated once with twice the time.
         self._patience = max(PATIENCE, 2.5 * settings.timeout)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
-        self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
-        # Failures before the first success, without and with images; from then on they are none
-        self._failures = {False: 0.0, True: 0.0}
-        # Failed calls since the last answer, and when the first of them began
-        self._in_vain, self._silent_since = 0, 0.0
+        # Failures before the first success, by sort of request; from then on they are none
+        self._failures = defaultdict[tuple[bool, bool], float](float)
+        # Answers; failed calls since the last one, and when the first of them began
+        self._answers, self._in_vain, self._silent_since = 0, 0, 0.0
 
     async def aclose(self) -> None:
         """Close the judge and the cache."""
@@ -124,10 +123,8 @@ class Client:
         if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
-            for image in request.images:
-                # Decoding must delay neither running calls nor the next one.
-                async with self._decoding:
-                    await asyncio.to_thread(getattr, image, "digest")
+            for image in request.images:  # decoding must not delay running calls
+                await asyncio.to_thread(getattr, image, "digest")
         except ImageError as error:
             return self._told(request, str(error))
         key = request.key(self._identity)
@@ -164,11 +161,11 @@ class Client:
             error = str(failure)
             self._failed(request, error)
         else:
-            if value is not None:
-                self._failures[bool(request.images)] = -math.inf
-            elif KINDS[request.kind].has_verdict:  # a judge that cannot rewrite may still score
-                example = shorten(replies[-1].text, 200)
-                self._failed(request, f"{error}; for example {example!r}: use a larger model")
+            if value is None:
+                example = f"for example {shorten(replies[-1].text, 200)!r}: use a larger model"
+                self._failed(request, f"{error}; {example} (replies are cached)")
+            elif calls:  # another server may have given a cached reply
+                self._failures[_sort(request)] = -math.inf
         text = replies[-1].text if replies else None
         used = sum((each.usage or Usage() for each in replies), Usage())
         tokens = astuple(used) if used != Usage() else None
@@ -178,15 +175,18 @@ class Client:
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries, stored; a RefusedError if it gives none."""
-        tries: Counter[bool] = Counter()  # failed calls: told to come later, and others
+        tries: Counter[str] = Counter()  # failed calls: told to come "later", and "other"
         while True:
-            async with self._limit.slot((unit.get(), -request.attempt)) as begun:
+            # New ones come before those that failed: many of these must not keep out all others.
+            order = (int(tries["other"] > 0), unit.get(), -request.attempt)
+            async with self._limit.slot(order) as begun:
                 if self._ended.is_set():
                     raise RefusedError(self.stopped)
-                patience = min(LONGEST_PATIENCE, max(self._limit.patience, 2.0 ** tries[False]))
                 try:
                     with self.budget.call(self._settings.unit_price, request) as replies:
-                        reply = await self.judge.ask(replace(request, patience=patience))
+                        reply = await self.judge.ask(
+                            replace(request, patience=self._limit.patience)
+                        )
                         replies.append(reply)
                 except RefusedError:
                     raise
@@ -197,12 +197,12 @@ class Client:
                 else:
                     self._cache.store(key, self.name, request.kind, reply)
                     self._limit.answered(begun)
-                    self._in_vain = 0
+                    self._answers, self._in_vain = self._answers + 1, 0
                     return reply
             await self._wait(pause - held)
 
     def _after(
-        self, failure: Exception, request: Request, tries: Counter[bool], begun: float
+        self, failure: Exception, request: Request, tries: Counter[str], begun: float
     ) -> float:
         """Seconds before the failed call is repeated; a RefusedError if it is not.
 
@@ -232,11 +232,13 @@ class Client:
             raise RefusedError(self.stopped)
         if self._in_vain == IN_VAIN:
             logger.warning(SILENT, self.name, failure, self._patience)
-        tries[later] += 1
-        if tries[later] >= (MOST_LATER if later else MOST_CALLS) and not out:
-            raise RefusedError(f"{failure} (after {tries.total()} calls)")
+        before = tries.setdefault("answers", self._answers)
+        tries["later" if later else "other"] += 1
+        failed, most = tries["later"] + tries["other"], MOST_LATER if later else MOST_CALLS
+        if failed >= most and (not out or self._answers > before):
+            raise RefusedError(f"{failure} (after {failed} calls)")
         # While others are answered, the server is not to blame for several refusals of one request.
-        attempt = min(tries.total(), self._in_vain if later else 20)
+        attempt = min(failed, self._in_vain if later else 20)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         return max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
 
@@ -247,10 +249,10 @@ class Client:
 
     def _failed(self, request: Request, error: str) -> None:
         """Count a failure before the first success; end judging after IN_VAIN of them."""
-        seen = bool(request.images)
-        self._failures[seen] += 1
-        if self._failures[seen] >= IN_VAIN:
-            hint = "; choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts" * seen
+        sort = _sort(request)
+        self._failures[sort] += 1
+        if self._failures[sort] >= IN_VAIN:
+            hint = BLIND * bool(request.images)
             self._stop(f"the first {IN_VAIN} calls or requests failed: {error}{hint}")
 
     def _stop(self, reason: str) -> str:
@@ -259,6 +261,11 @@ class Client:
             self.stopped = self.budget.stopped = reason
             self._ended.set()
         return str(self.stopped)
+
+
+def _sort(request: Request) -> tuple[bool, bool]:
+    """Whether a request has images, and whether it asks for a verdict: judges may lack either."""
+    return bool(request.images), KINDS[request.kind].has_verdict
 
 
 def open_client(

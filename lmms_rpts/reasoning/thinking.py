@@ -38,6 +38,13 @@ _OPEN, _CLOSE = ("|".join(tags) for tags in zip(*_PAIRS, strict=True))
 _OPENS = re.compile(_OPEN, re.IGNORECASE)
 _CLOSES = re.compile(_CLOSE, re.IGNORECASE)
 _TAG = re.compile(f"(?P<open>{_OPEN})|(?P<close>{_CLOSE})", re.IGNORECASE)
+# Frames of an answer in a turn, and what begins another one, also where its token was removed:
+# "Score: 1assistant\n\nScore: 0"
+_BOXES = re.compile(r"<\|(?:begin|end)_of_box\|>")
+_TURN = re.compile(
+    rf"{CHAT_TOKEN.pattern}|</s>|(?:(?<=\S)|^)(?:assistant|user)(?=\n)|^(?:Human|User|Assistant): ",
+    re.MULTILINE,
+)
 # A paragraph of thinking may be its only one, of any length.
 _SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
 _LEFT_OUT = "[...]\n"
@@ -150,8 +157,10 @@ def split_thinking(response: str) -> tuple[str, str | None, bool]:
 
 
 def strip_thinking(text: str) -> str:
-    """The text after the thinking, without chat tokens; empty if the thinking never ended.
+    """The text after the thinking, to the end of its turn; empty if the thinking never ended.
 
     Text before thinking that never ended is kept: "Score: 0.9 <think>or 0.1".
     """
-    return CHAT_TOKEN.sub("", _OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])
+    spoken = _BOXES.sub("", _OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])
+    turns = filter(str.strip, _TURN.split(spoken))
+    return next(turns, "")

@@ -14,9 +14,7 @@ from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.schema import shown
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_yes_no
 from lmms_rpts.judging.types import Request, Verdict
-from lmms_rpts.reasoning import Answer as Stance
 from lmms_rpts.reasoning import (
     JudgedText,
     ReasoningChain,
@@ -31,13 +29,14 @@ from lmms_rpts.reasoning.answer_lines import (
     is_any_answer_line,
     without_answer,
 )
-from lmms_rpts.reasoning.clues import is_bare_step, lower
+from lmms_rpts.reasoning.clues import is_bare_step
 from lmms_rpts.reasoning.thinking import select_thinking, strip_thinking
 from lmms_rpts.reasoning.tree import limit_steps
 from lmms_rpts.scoring.options import Grader, Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.record import Answer, Transform
 from lmms_rpts.scoring.scorer import missing_response
+from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
 
 NOT_READ = "the rules cannot read the stated answer"
 UNDECIDED = "the rules cannot decide whether the answer is right"
@@ -49,18 +48,9 @@ FAULT = "internal error"
 _LONGEST_FAULT = 300
 
 _NO_STEPS = "NONE"
-_EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none\b|无(?:[\s`\"'*.。，（(]|$))", re.IGNORECASE)
-_ANSWER_WORDS: dict[str, Stance] = {
-    "agree": "agree",
-    "同意": "agree",
-    "disagree": "disagree",
-    "不同意": "disagree",
-    "undetermined": "undetermined",
-    "无法判断": "undetermined",
-}
-_FRAME = " \t\u3000*_`\"'“”.。!！"
-_NEGATION = re.compile(r"\b(?:not|never|neither|nor|no)\b|n['’]t\b|不(?!同意)|非|没|既", re.I)
-_ANSWER_WORD = re.compile("undetermined|无法判断|disagree|不同意|agree|同意", re.IGNORECASE)
+_EMPTY = re.compile(r"[\s`\"'*.。]{0,20}(?:none|无)[\s`\"'*.。]{0,20}", re.IGNORECASE)
+# "Conclusion0 + Text0 -> Conclusion1: ..." stands in the prompt.
+_PLACEHOLDER = re.compile(r"[:：]\s*(?:\.{3}|…+)\s*$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,12 +158,15 @@ def steps_fields(kind: str, question: Question, text: str) -> dict[str, Any]:
 
 
 def parse_steps(reply: str) -> str | None:
-    """The lines that are steps, without remarks; ``NONE`` if the judge found no reasoning."""
+    """The lines that are steps, without remarks; ``NONE`` if the judge found no reasoning.
+
+    None if there are none, or if they repeat the form in the prompt.
+    """
     said = strip_thinking(reply)
-    lines = [line for line in said.splitlines() if is_bare_step(line)]
-    if lines:
-        return "\n".join(lines)
-    return _NO_STEPS if _EMPTY.match(said) else None
+    lines = "\n".join(line for line in said.splitlines() if is_bare_step(line))
+    if _PLACEHOLDER.search(lines):
+        return None
+    return lines or (_NO_STEPS if _EMPTY.fullmatch(said) else None)
 
 
 # --- answers -------------------------------------------------------------------------------------
@@ -198,21 +191,9 @@ async def _read_stance(
         "answer", question.language, parse=parse_answer, statement=question.statement, response=text
     )
     verdict = told(await judge.ask(request), request)
-    word = _ANSWER_WORDS.get(str(verdict.value))
+    word = None if verdict.value is None else str(verdict.value)
     correct = None if word is None else word == question.answer
     return Answer(value=word, correct=correct, by="judge", verdict=verdict)
-
-
-def parse_answer(reply: str) -> Stance | None:
-    """One of the allowed words: alone on the first or last line, or the only one in the reply."""
-    lines = [line for line in strip_thinking(reply).splitlines() if line.strip()]
-    for line in lines[-1:] + lines[:1]:
-        word = lower(line.strip(_FRAME))
-        if word in _ANSWER_WORDS:
-            return _ANSWER_WORDS[word]
-    said = " ".join(lines)
-    words = {lower(word) for word in _ANSWER_WORD.findall(said)}
-    return _ANSWER_WORDS[words.pop()] if len(words) == 1 and not _NEGATION.search(said) else None
 
 
 async def _read_answer(said: str, question: Question, judge: Client, options: Options) -> Answer:

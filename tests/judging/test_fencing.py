@@ -7,7 +7,7 @@ import re
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging.prompts import LONGEST_FENCED, fence, neutralise
+from lmms_rpts.judging.prompts import LONGEST_FENCED, fence
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 
@@ -29,6 +29,10 @@ TURNS = [
 ]
 
 
+def fenced(text: str) -> str:
+    return fence(text)[3:-3]
+
+
 @table("text", *KEPT)
 def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     assert fence(text) == f"<<<{text.strip()}>>>"
@@ -43,21 +47,21 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     ("«« ‹‹‹ ››› 》》", "(( ((( ))) ))"),
 )
 def test_fence_marks_and_look_alikes_become_round(text: str, shown: str) -> None:
-    assert neutralise(text) == shown
+    assert fenced(text) == shown
 
 
 @table("mark", *TURNS)
 def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
-    shown = neutralise(f"so {mark} it is")
+    shown = fenced(f"so {mark} it is")
     assert not re.search(r"[<>\[\]＜＞]", shown), shown
     letters = [c for c in mark if c.isalpha() and c not in INVISIBLE]
     assert [c for c in shown.removeprefix("so ").removesuffix(" it is") if c.isalpha()] == letters
 
 
 def test_invisible_characters_are_removed() -> None:
-    assert neutralise(f"a{INVISIBLE}b") == "ab"
+    assert fenced(f"a{INVISIBLE}b") == "ab"
     assert fence("a\ud800b") == "<<<a�b>>>"
-    assert neutralise("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
+    assert fenced("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
 
 
 @given(
@@ -79,7 +83,7 @@ def test_nothing_breaks_out_of_a_fence(text: str) -> None:
     assert not re.search(r"(?:<\s{0,3}){3}|(?:>\s{0,3}){3}", inside)
     for sign in ("<|im_start|>", "[INST]", "</s>", "<think>"):
         assert sign.lower() not in inside.lower()
-    assert neutralise(inside) == inside
+    assert fence(inside)[3:-3] == inside
     fenced.encode("utf-8")
 
 
@@ -94,4 +98,4 @@ def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:
 
 @table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
 def test_fencing_takes_linear_time(piece: str) -> None:
-    assert_linear(neutralise, lambda size: piece * size, 8_000)
+    assert_linear(fenced, lambda size: piece * size, 8_000)

@@ -10,10 +10,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.judging import parsers
 from lmms_rpts.judging.parsers import parse_score, read_reply
 from lmms_rpts.judging.types import Reply
 from lmms_rpts.report.frame import in_words
+from lmms_rpts.scoring.verdicts import parse_yes_no
 from lmms_rpts.tasks.cmmath import scorer as cmmath
 from lmms_rpts.tasks.rome import scorer as rome
 from lmms_rpts.tasks.rome import thinking
@@ -22,12 +22,12 @@ from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
 PARSERS: dict[str, Callable[[str], float | str | None]] = {
-    "score": parsers.parse_score,
+    "score": parse_score,
     "grade": rome.parse_grade,
     "consistency": thinking.parse_consistency,
     "pretended_tools": thinking.parse_pretended,
     "mistake": cmmath.parse_mistake,
-    "yes_no": parsers.parse_yes_no,
+    "yes_no": parse_yes_no,
 }
 REPLIES = Path(__file__).with_name("judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
 

@@ -10,11 +10,12 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.images import MEDIA_TYPE
-from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
     Backend,
@@ -75,7 +76,12 @@ class OpenAIJudge:
                 changes |= change
                 continue
             # A number of tokens fits this request alone.
-            self._changes |= {name: it for name, it in changes.items() if type(it) is not int}
+            kept = {name: it for name, it in changes.items() if type(it) is not int}
+            for name in kept.keys() - self._changes.keys():
+                logger.warning(
+                    "The server of {} refuses our {}: it goes without", self._model, name
+                )
+            self._changes |= kept
             self._took_form = self._took_form or "response_format" in body
             self._thinks = self._thinks or thought_too_long  # asked again, it has more tokens
             return reply
@@ -208,8 +214,12 @@ _MUST_BE = re.compile(
     r"(\b[a-z]\w{2,40})\W{1,3}(?:must|should|has to|can only) be (?:set to )?\W?(true|false)\b"
 )
 _LENGTH = re.compile(r"token|context|input length|上下文")
-_EXCEEDS = re.compile(r"too (?:large|long|many|high)|at most|maximum|exceed|range|longer|超")
+_EXCEEDS = re.compile(r"too (?:large|long|many|high)|most|maximum|exceed|range|than|<=|between|超")
 # No request can succeed, unless the server tells when to come again: credit, key, account, model.
+# A quota alone, with 429, may be that of a minute.
+_UNPAID = re.compile(
+    r"insufficient[ _](?:quota|balance|fund|credit)|\bbalance\b|credits?\b|billing|余额|欠费"
+)
 _FINAL = re.compile(
     r"(?:insufficient|invalid|incorrect|missing|expired|unknown|no such|not a valid|out of|enough)"
     r"[ _-](?:\w+[ _-])?(?:quota|balance|credits?|funds?|api[ _-]?key|model)\b"
@@ -217,7 +227,7 @@ _FINAL = re.compile(
     r"|exceeded.{0,20}quota|billing_(?:hard|not)|arrear|account\b.{0,60}(?:suspend|deactivat|disabl)"
     r"|api[ _-]?key\b.{0,30}(?:invalid|not valid|incorrect|expired|missing|revoked|disabled)"
     r"|(?:login|auth\w*) fail|model(?:\b|_).{0,80}(?:not|n't)[ _](?:exist|found)"
-    r"|余额不足|欠费|模型不存在|鉴权|身份验证"
+    r"|余额不足|欠费|模型不存在|鉴权|身份验证|budget.{0,20}exceeded|usage limits?\b|decommission"
 )
 # Errors and reasons for an end: filters of contents
 _FILTERED = re.compile(
@@ -251,11 +261,12 @@ def read_fault(
     said = shown(f"({status}): {said}", secrets)
     if status in (400, 403, 422, 451) and _FILTERED.search(words):
         return RefusedError(f"the judge's server refused the contents {said}")
-    final = wait is None and _FINAL.search(words) and not _LATER.search(text[:LONGEST])
-    if status in (301, 302, 307, 308, 401, 402, 403, 404) or final:
+    final = wait is None and status < 500 and not _LATER.search(text[:LONGEST])
+    final = final and bool((_UNPAID if status == 429 else _FINAL).search(words))
+    if status in (301, 302, 307, 308, 401, 402, 403, 404, 405, 410) or final:
         return FatalJudgeError(f"the judge's server reports {said}")
     error: JudgeError = RefusedError(f"the judge's server refused {said}")
-    if status in (200, 408, 409, 425, 429) or status >= 500:
+    if status in (200, 408, 409, 423, 424, 425, 429, 498, 499) or status >= 500:
         reason = f"the judge's server {'sent no chat completion' if status == 200 else 'failed'}"
         busy = wait is not None or status in (429, 529) or _BUSY.search(words)
         error = TransientError(f"{reason} {said}", wait, "throttled" if busy else "")
@@ -286,7 +297,7 @@ def shown(text: str, secrets: str) -> str:
 
 _PAGE = "a page of HTML: this is no OpenAI-compatible endpoint; does the address end in /v1?"
 # Reasons for an end: the limit of tokens, and failures
-_CUT = ("length", "max_tokens", "model_length", "max_output_tokens")
+_CUT = re.compile("length|limit|max|window|incomplete|exceeded")
 _BROKEN_OFF = re.compile(r"abort|cancel|error|timeout|insufficient|malformed|fail")
 
 
@@ -301,7 +312,7 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool]:
     try:
         known = json.loads(content)
     except (ValueError, RecursionError) as error:
-        what = _PAGE if content.lstrip()[:1] == b"<" else f"({type(error).__name__})"
+        what = _PAGE if content.lstrip()[:1] == b"<" else f"{content[:80]!r} ({error})"
         raise TransientError(f"the judge's server sent no chat completion: {what}") from None
     choices = known.get("choices") if isinstance(known, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -315,16 +326,18 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool]:
         raise RefusedError(f"the judge refused: {said}")
     if _BROKEN_OFF.search(finish):
         raise TransientError(f"the judge stopped early: {finish}")
-    text, cut = message.get("content"), finish in _CUT
+    text, cut = message.get("content"), bool(_CUT.search(finish))
     if isinstance(text, list):  # parts: of thinking, and of text
-        parts = (part.get("text") if isinstance(part, dict) else part for part in text)
-        text = "".join(part for part in parts if isinstance(part, str))
+        parts = [part if isinstance(part, dict) else {"text": part} for part in text]
+        text = "".join(
+            str(each.get("text")) for each in parts if each.get("type", "text") == "text"
+        )
     elif not isinstance(text, str):
         text = "" if text is None else json.dumps(text)
     thinking = message.get("reasoning_content") or message.get("reasoning")
     # A long run of white space is no thinking: with a schema, models get stuck in it (vLLM).
     silent = not text.strip() and len(text) < 100
-    if silent and isinstance(thinking, str) and json_object(thinking):
+    if silent and isinstance(thinking, str) and thinking.lstrip()[:1] == "{":
         text = thinking
     silent = silent or not strip_thinking(text).strip()
     reply = Reply(text, _usage(known.get("usage")), complete=not cut)

@@ -51,19 +51,14 @@ _ROUND = str.maketrans(f"{_OPENING}[{_CLOSING}]", "(" * 7 + ")" * 7)
 
 def fence(text: str) -> str:
     """``text`` between marks that it cannot contain; invalid characters are replaced."""
-    clean = neutralise(storable(text)).strip()
+    clean = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _INVISIBLE.sub("", storable(text)))
+    for marks in (_TURNS, _MARKS):
+        clean = marks.sub(lambda found: found[0].translate(_ROUND), clean)
+    clean = clean.strip()
     if len(clean) > LONGEST_FENCED:
         tail = LONGEST_FENCED // 3
         clean = f"{clean[: LONGEST_FENCED - tail]}\n[...]\n{clean[-tail:]}"
     return f"<<<{clean}>>>"
-
-
-def neutralise(text: str) -> str:
-    """``text`` without invisible characters, fence marks and marks of chat turns."""
-    visible = _CONTROL.sub("\N{REPLACEMENT CHARACTER}", _INVISIBLE.sub("", text))
-    for marks in (_TURNS, _MARKS):
-        visible = marks.sub(lambda found: found[0].translate(_ROUND), visible)
-    return visible
 
 
 class Prompts:
@@ -104,16 +99,15 @@ class Prompts:
 
     def render(self, name: str, language: str, **fields: object) -> list[dict[str, str]]:
         """The messages of the prompt ``name``: system message (instructions) and user message."""
-        system, _, user = self._render(f"{language}/{name}", **fields).partition(_CUT)
+        template = self._environment.get_template(f"{language}/{name}.jinja")
+        system, _, user = template.render(**fields).partition(_CUT)
         chat = {"system": system, "user": user}
         return [{"role": role, "content": text.strip()} for role, text in chat.items()]
 
     def reminder(self, name: str, language: str) -> str:
         """The reminder for a judge whose reply to the prompt ``name`` could not be parsed."""
-        return self._render(f"{language}/{name}_again").strip()
-
-    def _render(self, name: str, **fields: object) -> str:
-        return str(self._environment.get_template(f"{name}.jinja").render(**fields))
+        template = self._environment.get_template(f"{language}/{name}_again.jinja")
+        return str(template.render().strip())
 
     @cached_property
     def _environment(self) -> Any:

@@ -10,7 +10,6 @@ from loguru import logger
 from lmms_rpts.base.schema import Line, Model, Several, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import parse_yes_no, verdict_parser
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import NO_JUDGE, Request
@@ -18,6 +17,7 @@ from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import FromJudge, JudgeGrade
 from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
 from lmms_rpts.scoring.reading import told
+from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import readable

@@ -10,11 +10,11 @@ from typing import Any, ClassVar
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.judging.parsers import verdict_parser
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import FromJudge, JudgeGrade, as_text
 from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
+from lmms_rpts.scoring.verdicts import verdict_parser
 from lmms_rpts.tasks.data import needed_judge
 from lmms_rpts.tasks.grade_types import grade_of, known_grade
 from lmms_rpts.tasks.rome import thinking

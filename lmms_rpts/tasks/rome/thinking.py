@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Any
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Whole
-from lmms_rpts.judging.parsers import verdict_parser
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt, split_thinking
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import FromJudge, field_of
+from lmms_rpts.scoring.verdicts import verdict_parser
 from lmms_rpts.tasks.grade_types import ShownGrade
 from lmms_rpts.tasks.rebuilding import Rebuilt
 
