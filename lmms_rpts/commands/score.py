@@ -155,12 +155,19 @@ def score(
                     typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
                 if scored.stopped and not replies:
                     kept = _what_is_kept(settings)
-                    fail(f"Judging stopped: {scored.stopped}. The results are incomplete. {kept}")
+                    what = (
+                        "The results are incomplete"
+                        if scored.written
+                        else (f"The earlier, complete results in {output} remain")
+                    )
+                    fail(f"Judging stopped: {scored.stopped}. {what}. {kept}")
             if waiting and _tell_unanswered(waiting):
                 raise typer.Exit(1)
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
+    except BrokenPipeError:  # of `| head`: results are written
+        raise
     except OSError as error:
         fail_to_write(checked, error)
     _end(done, output, page, include_path)

@@ -272,8 +272,9 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
 
     The label is the shortest end of the run's path that no other path has: ``small`` and ``large``,
     or ``a/ckpt`` and ``b/ckpt``. The path is that of its folder, with the checkpoint at its end if
-    lmms-eval made a folder for it and it is not the same in all runs. Runs with the same path, such
-    as rounds in one folder, get their judge, if these differ, and a number.
+    lmms-eval made a folder for it and it is not the same in all runs. Runs of several models with
+    the same path have the names of these; rounds in one folder get their judge, if these differ,
+    and a number.
     """
     # results/t0/lab__m and results/t1/lab__m are "t0" and "t1", not "t0/lab/m" and "t1/lab/m".
     folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
@@ -282,6 +283,14 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     labels = [
         (_cleaned(end) or run.model) if run.path[0] else run.label
         for run, end in zip(runs, ends, strict=True)
+    ]
+    # `lmms-rpts score` writes several models into one folder
+    named_so: dict[str, set[str]] = {}
+    for run, label in zip(runs, labels, strict=True):
+        named_so.setdefault(label, set()).add(run.model)
+    labels = [
+        run.model if len(named_so[label]) > 1 else label
+        for run, label in zip(runs, labels, strict=True)
     ]
     judges: dict[str, set[str]] = {}
     for run, label in zip(runs, labels, strict=True):

@@ -236,7 +236,10 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
         raise ResponsesError(f"{row.where} has {lacks}")
-    texts, key = responses_of(entry, row), DocumentKey(task, kind, str(entry[kind]))
+    # pandas writes 3 as 3.0 in a column with gaps.
+    name = str(entry[kind])
+    name = name.removesuffix(".0") if re.fullmatch(r"\d+\.0", name) else name
+    texts, key = responses_of(entry, row), DocumentKey(task, kind, name)
     run = _run_of(entry, row) if {"model", "round"} & entry.keys() else RunKey()
     if row.file not in saved.files:
         saved.files.append(row.file)
@@ -303,7 +306,8 @@ def entry_of(row: Row) -> Mapping[str, Any]:
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
     fields = dict(row.fields)
-    if ("question_id" in fields or row.key) and not {"response", "resps"} & {*fields}:
+    answered = {"raw_answer", "answer", "reason"} & {*fields, *row.cells}
+    if ("question_id" in fields or row.key) and answered and not {"response", "resps"} & {*fields}:
         return _prediction(row) or fields
     if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
         fields |= {name: fields[other] for other, name in _PUBLISHED.items()}

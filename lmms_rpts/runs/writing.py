@@ -72,14 +72,17 @@ class RunWriter:
         line = json.dumps(sample, ensure_ascii=False).encode("utf-8", "replace").decode()
         self.drafts[task][1].write(f"{line}\n")
 
-    def publish(self, results: Mapping[str, Any], stopped: str | None) -> Written:
+    def publish(self, results: Mapping[str, Any], stopped: str | None) -> Written | None:
         """Give the drafts their names, which begin with the date, and write the results.
 
         Earlier results of the same run are removed: they would count as other rounds of the model.
-        ``stopped``: why judging stopped before its end; complete results then remain.
+        ``stopped``: why judging stopped before its end: then nothing is written, None is returned,
+        and complete results remain.
         """
         there = any(self.folder.glob(f"*{RESULTS}"))
-        old = _same_run(self.folder, results, bool(stopped)) if there else []
+        old, complete = _same_run(self.folder, results) if there else ([], False)
+        if stopped and complete:
+            return None
         date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
         stem, number = date, 1
         while any(self.folder.glob(f"{stem}_*")):
@@ -128,8 +131,9 @@ def metric_results(values: Mapping[str, Sequence[Any]], means: Mapping[str, floa
     return found
 
 
-def _same_run(folder: Path, results: Mapping[str, Any], only_stopped: bool) -> list[Path]:
-    """The files of earlier results of the same run: of these responses, with these settings."""
+def _same_run(folder: Path, results: Mapping[str, Any]) -> tuple[list[Path], bool]:
+    """The files of earlier results of the same run, of these responses with these settings, and
+    whether they are complete."""
 
     def extent(results: Mapping[str, Any]) -> list[Any]:
         config = results.get("config") or {}
@@ -138,11 +142,11 @@ def _same_run(folder: Path, results: Mapping[str, Any], only_stopped: bool) -> l
         selected = [config.get(name) for name in ("model_args", "limit", "offset", "ids", "round")]
         return [results.get("model_name"), results.get("n-samples"), *selected, measured]
 
-    files: dict[Path, None] = {}
+    files, complete = dict[Path, None](), False
     for samples in folder.glob(f"*{SAMPLES}*.jsonl"):
         old = read_results(samples)
         judges = (old.get("usage") or {}).get("judges") or {}
-        same = extent(old) == json.loads(json.dumps(extent(results)))
-        if same and (judges.get("stopped") or not only_stopped):
+        if extent(old) == json.loads(json.dumps(extent(results))):
             files |= {samples: None, results_beside(samples): None}
-    return list(files)
+            complete = complete or not judges.get("stopped")
+    return list(files), complete

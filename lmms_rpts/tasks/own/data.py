@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
 from functools import lru_cache
+from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, get_args
 
@@ -51,7 +52,7 @@ def written(value: object) -> str:
 
 
 def _answer(value: object) -> str:
-    if isinstance(value, int | float) and not isinstance(value, bool):
+    if isinstance(value, int | float) and not isinstance(value, bool) and isfinite(value):
         return written(value)
     if not isinstance(value, str) or not value.strip():
         raise wrong("a string or a number", value)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import partial
+from math import isnan
 from typing import Any
 
 from lmms_rpts.base.settings import Settings
@@ -27,7 +28,9 @@ def own_questions(
     pairs: list[tuple[RptsScorer, Question]] = []
     faults: list[str] = []
     for at, row in enumerate(rows):
-        fields = {name: value for name, value in row.items() if name != "response"}
+        # NaN is what pandas has for a missing value.
+        there = {n: None if isinstance(v, float) and isnan(v) else v for n, v in row.items()}
+        fields = {name: value for name, value in there.items() if name != "response"}
         images = fields.pop("images", None)
         shown = [] if images is None else list(images) if isinstance(images, Sequence) else [images]
         shown = [images] if isinstance(images, str) else shown
