@@ -151,16 +151,8 @@ def score(
                 )
                 done.append(scored)
                 _show(scored, alone=len(runs) == 1)
-                if (failed := scored.requests["failed"]) and scored.used and not scored.stopped:
-                    typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
-                if scored.stopped and not replies:
-                    kept = _what_is_kept(settings)
-                    what = (
-                        "The results are incomplete"
-                        if scored.written
-                        else (f"The earlier, complete results in {output} remain")
-                    )
-                    fail(f"Judging stopped: {scored.stopped}. {what}. {kept}")
+                if not (scored.stopped and replies):
+                    _tell_failures(scored, output, settings)
             if waiting and _tell_unanswered(waiting):
                 raise typer.Exit(1)
     except KeyboardInterrupt:
@@ -206,6 +198,17 @@ def _show(scored: Scored, alone: bool) -> None:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():
             typer.echo(f"Samples: {file}")
+
+
+def _tell_failures(scored: Scored, output: Path, settings: Settings) -> None:
+    """Tell what failed, and how to go on; an error if judging stopped."""
+    if scored.stopped:
+        left = "The results are incomplete"
+        if not scored.written:
+            left = f"The earlier, complete results in {output} remain"
+        fail(f"Judging stopped: {scored.stopped}. {left}. {_what_is_kept(settings)}")
+    if scored.used and (failed := scored.requests["failed"]):
+        typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
 
 
 def _end(done: list[Scored], output: Path, page: Path | None, include_path: Path | None) -> None:

@@ -237,6 +237,19 @@ def test_the_first_requests_in_vain_end_judging(said: Said, kind: str) -> None:
     assert len(judge.asked) <= 3 * (IN_VAIN + 4)
 
 
+def test_requests_that_always_fail_keep_out_no_others() -> None:
+    judge = ScriptedJudge(lambda text, call: LOST if "odd" in text else "Score: 0.5")
+    client = client_of(judge, 8)
+    names = [f"odd {at}" if at < 160 and at % 4 == 0 else f"even {at}" for at in range(400)]
+
+    async def work() -> list[Verdict]:
+        return await asyncio.gather(*(client.ask(question(each)) for each in names))
+
+    verdicts = run(work())
+    assert client.stopped is None
+    assert [each.value for each in verdicts] == [None if "odd" in each else 0.5 for each in names]
+
+
 @table("failure, said", (LOST, "lost"), (BUSY, "slow down"))
 def test_a_server_is_waited_for_up_to_five_minutes_with_a_word(
     messages: list[str], failure: Exception, said: str
