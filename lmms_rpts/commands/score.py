@@ -151,7 +151,7 @@ def score(
                 )
                 done.append(scored)
                 _show(scored, alone=len(runs) == 1)
-                if not (scored.stopped and replies):
+                if not replies and (scored.stopped or scored.requests["failed"]):
                     _tell_failures(scored, output, settings)
             if waiting and _tell_unanswered(waiting):
                 raise typer.Exit(1)
