@@ -158,7 +158,7 @@ def score(
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
-    except BrokenPipeError:  # of `| head`: results are written
+    except BrokenPipeError:  # the reader of what is printed has ended, such as `| head`
         raise
     except OSError as error:
         fail_to_write(checked, error)

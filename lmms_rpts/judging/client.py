@@ -96,6 +96,7 @@ class Client:
         # A call that took too long is repeated once with twice the time.
         self._patience = max(PATIENCE, 2.5 * settings.timeout)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
+        self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
         # Failures before the first success, by sort of request; from then on they are none
         self._failures = defaultdict[tuple[bool, bool], float](float)
@@ -123,8 +124,10 @@ class Client:
         if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
-            for image in request.images:  # decoding must not delay running calls
-                await asyncio.to_thread(getattr, image, "digest")
+            for image in request.images:
+                # Decoding must delay neither running calls nor the next one.
+                async with self._decoding:
+                    await asyncio.to_thread(getattr, image, "digest")
         except ImageError as error:
             return self._told(request, str(error))
         key = request.key(self._identity)
@@ -175,10 +178,11 @@ class Client:
 
     async def _reply(self, request: Request, key: str) -> Reply:
         """The judge's reply, after retries, stored; a RefusedError if it gives none."""
-        tries: Counter[str] = Counter()  # failed calls: told to come "later", and "other"
+        tries: Counter[bool] = Counter()  # failed calls: told to come later, and others
+        answered = 0  # before the first of them
         while True:
             # New ones come before those that failed: many of these must not keep out all others.
-            order = (int(tries["other"] > 0), unit.get(), -request.attempt)
+            order = (int(tries[False] > 0), unit.get(), -request.attempt)
             async with self._limit.slot(order) as begun:
                 if self._ended.is_set():
                     raise RefusedError(self.stopped)
@@ -191,7 +195,8 @@ class Client:
                 except RefusedError:
                     raise
                 except Exception as failure:  # a failed request does not end the run
-                    pause = self._after(failure, request, tries, begun)
+                    answered = answered if tries else self._answers
+                    pause = self._after(failure, request, tries, begun, self._answers > answered)
                     held = min(pause, LONGEST_HOLD) * (self._in_vain >= IN_VAIN)
                     await self._wait(held)  # and so do the requests in the queue
                 else:
@@ -202,7 +207,12 @@ class Client:
             await self._wait(pause - held)
 
     def _after(
-        self, failure: Exception, request: Request, tries: Counter[str], begun: float
+        self,
+        failure: Exception,
+        request: Request,
+        tries: Counter[bool],
+        begun: float,
+        others_answered: bool,
     ) -> float:
         """Seconds before the failed call is repeated; a RefusedError if it is not.
 
@@ -232,13 +242,12 @@ class Client:
             raise RefusedError(self.stopped)
         if self._in_vain == IN_VAIN:
             logger.warning(SILENT, self.name, failure, self._patience)
-        before = tries.setdefault("answers", self._answers)
-        tries["later" if later else "other"] += 1
-        failed, most = tries["later"] + tries["other"], MOST_LATER if later else MOST_CALLS
-        if failed >= most and (not out or self._answers > before):
-            raise RefusedError(f"{failure} (after {failed} calls)")
+        tries[later] += 1
+        most = MOST_LATER if later else MOST_CALLS
+        if tries[later] >= most and (others_answered or not out):
+            raise RefusedError(f"{failure} (after {tries.total()} calls)")
         # While others are answered, the server is not to blame for several refusals of one request.
-        attempt = min(failed, self._in_vain if later else 20)
+        attempt = min(tries.total(), self._in_vain if later else 20)
         pause = min(LONGEST_PAUSE, FIRST_PAUSE * 2.0 ** (attempt - 1)) * random.uniform(0.5, 1.0)
         return max(pause, wait if wait <= PATIENCE else LONGEST_PAUSE)
 

@@ -50,7 +50,7 @@ def json_object(reply: str) -> dict[str, Any] | None:
         with suppress(ValueError, RecursionError):
             if start := _OBJECT.search(text):
                 value, end = _DECODER.raw_decode(text, start.end())
-                if not re.search(r"(?i)[{\d]|score|rating|[得评]分", text[end:]):  # a remark
+                if not _ANOTHER.search(text, end):  # a remark
                     return dict(value)
     return None
 
@@ -71,10 +71,12 @@ _VALUE = (
     rf"(?: ?(?P<percent>%)| {{0,3}}(?:/|\(?(?:out )?of) {{0,3}}(?P<of>{_NUMBER}))?"
     r"[>\])\"'”›分]{0,3}[ \t]{0,4}"
 )
+_NAME = r"(?:score|rating|分数|[得评打]分)"
+_ANOTHER = re.compile(rf"[{{\d]|{_NAME}", re.IGNORECASE)
 # "Score: ", "My final score is ", "<score>"; not "a score of 1 would need"
 _STATED = re.compile(
     r"(?im)^[ \t\-•<\"]{0,8}(?:(?:final|overall|revised|corrected|my|the|最终|总|修正后的?) ?){0,2}"
-    r"(?:score|rating|分数|得分|评分|打分)[\"'>]{0,2}"
+    rf"{_NAME}[\"'>]{{0,2}}"
     r"[ \t]{0,4}(?:[:=]|(?:is|[为是]) ?:?|(?=[\d.]))[ \t]{0,4}"
     # "Score: 0.9 - very likely"; "Score: 1, if the premise held" is hypothetical.
     rf"{_VALUE}(?=$|</|[.。](?!\d)|(?:\(|(?:[,;—–]|- )(?! ?\d))"
@@ -87,7 +89,6 @@ _RANGE = re.compile(
 )
 # A decimal after the score may correct it, as may "Correction: 0"; any mention must agree with it.
 _CORRECTION = re.compile(r"(?m)[.,/]\d|\d ?%|[:：] ?\d{1,3}[.。]?$")
-_NAME = r"(?:score|rating|[得评]分|分数)"
 _MENTION = re.compile(rf"(?i)(?<![\"'“‘「]){_NAME}(?: is|[为是])?[\s:：=]{{0,4}}({_NUMBER})")
 # "1" may be one of ten: "Score: 1 (on a scale from 1 to 5)"
 _OTHER_SCALE = re.compile(r"(?i)out of|scale|\bmax|满分|分制|(?:[-–/到]|to) ?(?:5|100?)\b")
@@ -113,8 +114,10 @@ def parse_score(reply: str) -> float | None:
         )
         if isinstance(score, str):
             return parse_score(score)
-        others = {name: it for name, it in fields.items() if name != "confidence"}.values()
-        alone = [it for it in others if type(it) in (int, float)] == [score] and score is not True
+        kinds = {name: type(each) for name, each in fields.items() if name != "confidence"}
+        alone = (
+            type(score) in (int, float) and sum(it in (int, float) for it in kinds.values()) == 1
+        )
         scaled = score == 1 and _OTHER_SCALE.search(reply)
         return float(score) if alone and not scaled and 0 <= score <= 1 else None
     if _FENCE.sub("", strip_thinking(reply)).strip().startswith("{"):

@@ -284,19 +284,14 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         (_cleaned(end) or run.model) if run.path[0] else run.label
         for run, end in zip(runs, ends, strict=True)
     ]
-    # `lmms-rpts score` writes several models into one folder
-    named_so: dict[str, set[str]] = {}
-    for run, label in zip(runs, labels, strict=True):
-        named_so.setdefault(label, set()).add(run.model)
+    # `lmms-rpts score` writes several models into one folder.
+    several = _differing(labels, [run.model for run in runs])
     labels = [
-        run.model if len(named_so[label]) > 1 else label
-        for run, label in zip(runs, labels, strict=True)
+        run.model if label in several else label for run, label in zip(runs, labels, strict=True)
     ]
-    judges: dict[str, set[str]] = {}
-    for run, label in zip(runs, labels, strict=True):
-        judges.setdefault(label, set()).add(run.judges)
+    several = _differing(labels, [run.judges for run in runs])
     labels = [
-        f"{label} ({_plain(run.judges)})" if len(judges[label]) > 1 else label
+        f"{label} ({_plain(run.judges)})" if label in several else label
         for run, label in zip(runs, labels, strict=True)
     ]
     counts = Counter(labels)
@@ -309,6 +304,12 @@ def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         taken.add(own)
         named.append(replace(run, label=own))
     return named
+
+
+def _differing(labels: Sequence[str], values: Sequence[str]) -> set[str]:
+    """The labels that stand with different values."""
+    found = Counter(label for label, _ in {*zip(labels, values, strict=True)})
+    return {label for label, number in found.items() if number > 1}
 
 
 def _plain(text: str) -> str:

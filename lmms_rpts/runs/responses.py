@@ -236,10 +236,10 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
         raise ResponsesError(f"{row.where} has {lacks}")
-    # pandas writes 3 as 3.0 in a column with gaps.
-    name = str(entry[kind])
-    name = name.removesuffix(".0") if re.fullmatch(r"\d+\.0", name) else name
-    texts, key = responses_of(entry, row), DocumentKey(task, kind, name)
+    name = entry[kind]
+    if isinstance(name, float) and name.is_integer():
+        name = int(name)  # pandas writes whole numbers so, in a column with gaps
+    texts, key = responses_of(entry, row), DocumentKey(task, kind, str(name))
     run = _run_of(entry, row) if {"model", "round"} & entry.keys() else RunKey()
     if row.file not in saved.files:
         saved.files.append(row.file)

@@ -76,8 +76,8 @@ class RunWriter:
         """Give the drafts their names, which begin with the date, and write the results.
 
         Earlier results of the same run are removed: they would count as other rounds of the model.
-        ``stopped``: why judging stopped before its end: then nothing is written, None is returned,
-        and complete results remain.
+        ``stopped``: why judging stopped before its end. Earlier results that are complete then
+        remain: nothing is written, and None is returned.
         """
         there = any(self.folder.glob(f"*{RESULTS}"))
         old, complete = _same_run(self.folder, results) if there else ([], False)
@@ -142,11 +142,12 @@ def _same_run(folder: Path, results: Mapping[str, Any]) -> tuple[list[Path], boo
         selected = [config.get(name) for name in ("model_args", "limit", "offset", "ids", "round")]
         return [results.get("model_name"), results.get("n-samples"), *selected, measured]
 
+    own = json.loads(json.dumps(extent(results)))
     files, complete = dict[Path, None](), False
     for samples in folder.glob(f"*{SAMPLES}*.jsonl"):
         old = read_results(samples)
         judges = (old.get("usage") or {}).get("judges") or {}
-        if extent(old) == json.loads(json.dumps(extent(results))):
+        if extent(old) == own:
             files |= {samples: None, results_beside(samples): None}
             complete = complete or not judges.get("stopped")
     return list(files), complete

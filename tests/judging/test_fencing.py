@@ -29,7 +29,7 @@ TURNS = [
 ]
 
 
-def fenced(text: str) -> str:
+def neutral(text: str) -> str:
     return fence(text)[3:-3]
 
 
@@ -47,21 +47,21 @@ def test_ordinary_text_is_shown_as_it_is(text: str) -> None:
     ("«« ‹‹‹ ››› 》》", "(( ((( ))) ))"),
 )
 def test_fence_marks_and_look_alikes_become_round(text: str, shown: str) -> None:
-    assert fenced(text) == shown
+    assert neutral(text) == shown
 
 
 @table("mark", *TURNS)
 def test_marks_of_chat_turns_are_rounded(mark: str) -> None:
-    shown = fenced(f"so {mark} it is")
+    shown = neutral(f"so {mark} it is")
     assert not re.search(r"[<>\[\]＜＞]", shown), shown
     letters = [c for c in mark if c.isalpha() and c not in INVISIBLE]
     assert [c for c in shown.removeprefix("so ").removesuffix(" it is") if c.isalpha()] == letters
 
 
 def test_invisible_characters_are_removed() -> None:
-    assert fenced(f"a{INVISIBLE}b") == "ab"
+    assert neutral(f"a{INVISIBLE}b") == "ab"
     assert fence("a\ud800b") == "<<<a�b>>>"
-    assert fenced("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
+    assert neutral("a\x00b\x1b[31mc\x7fd\x85e") == "a\ufffdb\ufffd[31mc\ufffdd\ufffde"
 
 
 @given(
@@ -83,7 +83,7 @@ def test_nothing_breaks_out_of_a_fence(text: str) -> None:
     assert not re.search(r"(?:<\s{0,3}){3}|(?:>\s{0,3}){3}", inside)
     for sign in ("<|im_start|>", "[INST]", "</s>", "<think>"):
         assert sign.lower() not in inside.lower()
-    assert fence(inside)[3:-3] == inside
+    assert neutral(inside) == inside
     fenced.encode("utf-8")
 
 
@@ -98,4 +98,4 @@ def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:
 
 @table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
 def test_fencing_takes_linear_time(piece: str) -> None:
-    assert_linear(fenced, lambda size: piece * size, 8_000)
+    assert_linear(neutral, lambda size: piece * size, 8_000)

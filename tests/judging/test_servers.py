@@ -111,13 +111,16 @@ def test_a_request_as_it_is_sent(serve: Serve) -> None:
     assert "score alone" in alone["messages"][0]["content"]
 
 
-def test_no_key_is_shown(serve: Serve) -> None:
-    said = "Incorrect API key provided: sk-verysecret0123. Header org-verysecret0456"
-    serve(lambda body: ServerReply(said, status=401))
+SAID = "Incorrect API key provided: sk-verysecret0123. Header org-verysecret0456"
+
+
+@table("reply", ServerReply(SAID, status=401), ServerReply(body=SAID))
+def test_no_key_is_shown(serve: Serve, short_pauses: None, reply: ServerReply) -> None:
+    serve(lambda body: reply)
     headers = {"OpenAI-Organization": "org-verysecret0456"}
-    _, stopped = judged([question("q")], openai_key="sk-verysecret0123", openai_headers=headers)
-    assert stopped is not None
-    assert "verysecret" not in stopped
+    (verdict,), _ = judged([question("q")], openai_key="sk-verysecret0123", openai_headers=headers)
+    assert "Incorrect API key" in str(verdict.error)
+    assert "verysecret" not in str(verdict.error)
 
 
 @table(

@@ -33,6 +33,7 @@ from lmms_rpts.reasoning.thinking import strip_thinking
 HIDDEN_THINKING = 8192
 # Maximum number of calls for one reply, and of bytes of a response.
 MOST_CHANGES, LONGEST_BODY = 8, 4 * 2**20
+CHANGED = "The server of {} refuses {}: requests go on without it, or with another value"
 # Servers enforce a schema to the letter, and llama.cpp ignores the bounds of numbers that are no
 # integers: it wrote {"score": -1}. So scores are listed.
 SCORES = (0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1)
@@ -78,9 +79,7 @@ class OpenAIJudge:
             # A number of tokens fits this request alone.
             kept = {name: it for name, it in changes.items() if type(it) is not int}
             for name in kept.keys() - self._changes.keys():
-                logger.warning(
-                    "The server of {} refuses our {}: it goes without", self._model, name
-                )
+                logger.warning(CHANGED, self._model, name)
             self._changes |= kept
             self._took_form = self._took_form or "response_format" in body
             self._thinks = self._thinks or thought_too_long  # asked again, it has more tokens
@@ -214,11 +213,14 @@ _MUST_BE = re.compile(
     r"(\b[a-z]\w{2,40})\W{1,3}(?:must|should|has to|can only) be (?:set to )?\W?(true|false)\b"
 )
 _LENGTH = re.compile(r"token|context|input length|上下文")
-_EXCEEDS = re.compile(r"too (?:large|long|many|high)|most|maximum|exceed|range|than|<=|between|超")
+_EXCEEDS = re.compile(
+    r"too (?:large|long|many|high)|at most|maximum|exceed|range|longer|(?:less|greater) than|<="
+    r"|between \d|超"
+)
 # No request can succeed, unless the server tells when to come again: credit, key, account, model.
 # A quota alone, with 429, may be that of a minute.
 _UNPAID = re.compile(
-    r"insufficient[ _](?:quota|balance|fund|credit)|\bbalance\b|credits?\b|billing|余额|欠费"
+    r"insufficient[ _](?:quota|fund)|\bbalance\b|credits?\b|billing|arrear|suspend|余额|欠费"
 )
 _FINAL = re.compile(
     r"(?:insufficient|invalid|incorrect|missing|expired|unknown|no such|not a valid|out of|enough)"
@@ -295,6 +297,7 @@ def shown(text: str, secrets: str) -> str:
 
 # ---- replies
 
+_TEXTS = ("text", "output_text")  # types of parts, beside those of thinking
 _PAGE = "a page of HTML: this is no OpenAI-compatible endpoint; does the address end in /v1?"
 # Reasons for an end: the limit of tokens, and failures
 _CUT = re.compile("length|limit|max|window|incomplete|exceeded")
@@ -312,7 +315,8 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool]:
     try:
         known = json.loads(content)
     except (ValueError, RecursionError) as error:
-        what = _PAGE if content.lstrip()[:1] == b"<" else f"{content[:80]!r} ({error})"
+        begin = f"{content[:80].decode('utf-8', 'replace')} ({type(error).__name__})"
+        what = _PAGE if content.lstrip()[:1] == b"<" else shown(begin, secrets)
         raise TransientError(f"the judge's server sent no chat completion: {what}") from None
     choices = known.get("choices") if isinstance(known, Mapping) else None
     choice = choices[0] if isinstance(choices, list) and choices else None
@@ -329,9 +333,8 @@ def read_completion(content: bytes, secrets: str = "") -> tuple[Reply, bool]:
     text, cut = message.get("content"), bool(_CUT.search(finish))
     if isinstance(text, list):  # parts: of thinking, and of text
         parts = [part if isinstance(part, dict) else {"text": part} for part in text]
-        text = "".join(
-            str(each.get("text")) for each in parts if each.get("type", "text") == "text"
-        )
+        spoken = [part.get("text") for part in parts if part.get("type", "text") in _TEXTS]
+        text = "".join(part for part in spoken if isinstance(part, str))
     elif not isinstance(text, str):
         text = "" if text is None else json.dumps(text)
     thinking = message.get("reasoning_content") or message.get("reasoning")
