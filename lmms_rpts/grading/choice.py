@@ -1,127 +1,81 @@
 """Options that an answer chooses: by mark, by text, or by value.
 
-What names an option is masked by tokens, and denials are removed. What is left is split into
-clauses, and a clause chooses an option only if nothing stands around its token but words that
-choose ("so the answer is", "is correct"). Other words leave it undecided.
+What names an option is masked by a token. An answer chooses an option only if nothing stands around
+its token but words that choose ("so the answer is", "is correct"); other words leave it undecided.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+import string
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property, lru_cache
 from typing import NamedTuple
 
-from lmms_rpts.grading.options import TOKEN, TOKENS, Masked, Named, Options, plain_lines
-from lmms_rpts.grading.plain_text import LONGEST, plain
-from lmms_rpts.grading.statement import (
-    EXPLAINED,
-    REPORTED,
-    TAKEN_BACK,
-    UNSETTLED,
-    Statement,
-    after_retraction,
-    find_statement,
-    retracts,
-)
-from lmms_rpts.grading.vocabulary import phrases
+from lmms_rpts.grading.number import Quantity, read_quantity, stated_quantity, units_agree
+from lmms_rpts.grading.patterns import either, phrases
+from lmms_rpts.grading.plain import WIDE, normal, plain
+from lmms_rpts.grading.statement import HEDGED, Statement, is_small_talk, sentences
 
-FOREIGN = "no option has this mark"
-# The rule of an answer that names alternatives.
-SEVERAL = "several options"
-# The rule of an answer that names no option.
+# Marks that may be chosen if the options are unknown.
+WITHOUT_OPTIONS = "ABCDEFGHIJ"
 UNIDENTIFIED = "no option can be identified in the answer"
-# Characters of the text after "No, I meant": a longer one is a new attempt, which may go on
-_LONGEST_REPLACEMENT = 400
+_SEVERAL = "several options"
+# Tokens are characters of the private use area, which no answer has.
+_FIRST = 0xE000
+_MOST_TOKENS = 2_000
+_TOKEN = "[\ue000-\uefff]"  # noqa: S105
+_TOKENS = re.compile(_TOKEN)
+# Characters of a response without a mark that are read for other options.
 _SHORT = 1_000
 
-# "D (not A, B or C)", "anything but B", "I'd eliminate B": what denies the tokens after it
-_DENIES = re.compile(
-    r"(?:\b(?:not|neither|nor|never|cannot|hardly|rather\sthan|instead\sof|other\sthan|unlike|except"
-    r"|excepting|excluding|without|none\sof|eliminat\w+|exclud\w+|reject\w*|avoid\w*|ignor\w+"
-    r"|discard\w*|dismiss\w*|rul\w+\sout|(?:every|any|all)(?:thing|one|body)?(?:\s(?!but\b)[a-z]{1,12}){0,4}"
-    r"\sbut|as\sopposed\sto)\b|n't|不可能是|不能选|不应该?选|不会是|不要选|[不别]选|不是|并非|而非|排除|除了?|没有|[非不¬])"
-    rf"[^{TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
-    rf"{TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{TOKEN}){{0,25}}",
-    re.IGNORECASE,
+_OPEN, _CLOSE = "([{<【「〔❴\"'", ")]}>】」〕❵\"'"
+# Not part of a word, formula, name or range: AB, A', B=3, B+, ∠B, B-shaped, B.C.
+_ALONE_BEFORE = r"(?<![A-Za-z0-9_'′\\∠△⊙#$=+×÷√^-])(?<![=+×÷]\s)(?<![A-Za-z]\.)"
+_ALONE_AFTER = r"(?![A-Za-z0-9_′'’+#^%=]|-[A-Za-z0-9]|\.[A-Za-z](?![a-z])|\s?[=≠±×÷+])"
+# "A cat", "I think": an article and a pronoun; but "A is right"
+_NOT_A_MARK = re.compile(
+    r"\bA (?!(?:is|was|are|and|or|because|since|as|would|must|should|fits|seems?|looks|best"
+    r"|correctly|rather|instead|but|not|it|if|though|although)\b)(?=[a-z])"
+    r"|\bI (?=[a-z])|\bI'(?=[a-z])"
 )
-# "A, C and D are wrong", "A、B两项错误": what denies the tokens before it
-_CALLED = (
-    rf"{TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
-    r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?(?:[都均也皆是]|:|：){0,2}\s?(?:故|所以)?"
+# Small letters and numbers are marks only after these words, or at the start.
+_CHOOSING = (
+    r"(?:(?<=option )|(?<=answer is )|(?<=answer: )|(?<=choose )|(?<=choice )|(?<=选)|(?<=选项)|^)"
 )
-# "is clearly", "are both": between an option and what it is called
-_IS = (
-    r"(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
-    r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
+# "A, B and C", A、B和C, "(A)(B)", "option A or option B"
+_JOIN = (
+    r"(?:[\s,、/&+]|\b(?:and|or|und)\b|[和与及或]|或者|还是|(?<=[)\]】])(?=[(\[【])"
+    r"|\b[Oo]ptions?\b|选项){1,8}"
 )
-_WRONG = (
-    r"(?:\b(?:wrong|incorrect|false|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对"
-    r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗])"
+_EITHER = re.compile(r"\bor\b|[/或]|还是", re.IGNORECASE)
+# the mark in an option "A. a dog", "(B) a cat"
+_OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
+# the marks in a row "A, B and C"; "and" is none
+_ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
+# between mark and text: "B. Paris", "B (Paris)"
+_BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
+# Options that are answers only as the first or only word: "I have no idea" does not choose "no".
+_SHORT_WORDS = frozenset(
+    ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
 )
-# "B isn't what is asked for", 不会
-_NOT_SO = (
-    r"(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
-    rf"|不是|并非|不会|不(?!错))[^{TOKEN[1:-1]},;，。；]{{0,60}}"
-)
-# "A and B are wrong", "B 不正确", "C is not what is asked"
-_DENIED_AFTER = re.compile(rf"{_CALLED}(?:{_IS}{_WRONG}|{_NOT_SO})", re.IGNORECASE)
-# "B is correct", "A、C 正确": right is wrong where the wrong options are asked for
-_CALLED_RIGHT = re.compile(
-    rf"{_CALLED}{_IS}(?:\b(?:the\s)?(?:most\s)?(?:correct|right|true)\b"
-    r"|(?<!不)(?:正确|成立|符合(?:题意)?)的?|对的?|[√✓])",
-    re.IGNORECASE,
-)
+_SIGN = re.compile(r"[\s($]{0,3}[-−±√≠<>]")
 
-# Words that may stand before a token that is chosen
-_CHOOSES = phrases("chooses")
-# "Chart A": the word before a mark tells whether the mark names an option
-_NAMED_SO = re.compile(rf"([A-Za-z]{{1,20}})\s{TOKEN}")
-# Words that may stand after it.
-_TAIL = re.compile(
-    r"(?:\s?(?:选?项|[两三四]项))?\s?(?:的?(?:说法|结论|判断|描述|做法))?(?:(?:is|are|must\sbe|would\sbe|was)\s(?:(?:clearly|definitely|indeed|both)\s)?"
-    r"(?:the\s)?(?:(?:most\s)?(?:correct|right|best|true|one|final))\s?(?:answers?|options?|choices?|match|one|fit)?"
-    r"(?:\s?[:：]\s.{0,200})?"
-    r"|(?:[都均也]?[是]?(?:正确|对|符合题意|成立)的?(?:答案|选项)?)|remains?|(?:fits|matches)(?:\sbest)?|as\swell"
-    r"|definitely|certainly|of\scourse|one|is\sleft|is\smy\s(?:final\s)?(?:answer|choice)|only|answer|option|选项"
-    r"|both)?[\s.。!*)\]>}\"'”’】」〕]*",
-    re.IGNORECASE,
-)
-# "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
-_CLAUSES = re.compile(
-    r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)|[-=]{1,2}>|[→⇒⟶>]|\s[-–—]+\s|——"
-    r"|\b(?:and|but|so|because|since|while|whereas|although|though|as|due\sto)\b|而是|所以|因此|因为|由于|但是?|故"
-    r"|(?<=[\ue000-\uefff])\s?(?=[(（])",
-    re.IGNORECASE,
-)
-# "A is red. B is blue.": not after "Mr."
-_SENTENCE = re.compile(
-    r"(?<=[.!?。！？])(?<!\bMr\.)(?<!\bDr\.)(?<!\bSt\.)(?:\s+|(?<=[。！？]))|\n+"
-)
-# "B, because A is red": options named in a reason are not chosen
-_REASON = re.compile(
-    rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{TOKEN})|$)|due\sto"
-    r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
-    re.IGNORECASE,
-)
-# A line of a list of options, and a verdict on one: "A. 错误", "选项B：正确"
-_ROW = re.compile(
-    r"^[\s*_#\-•>]{0,8}(?:选项\s?)?[(（\[]?([A-Za-z])[)）\]]?\s?(?:选项)?[.．、:：)）*项\s]"
-)
-_LISTED = re.compile(r"^[\s*_#>\-]{0,6}[(\[]?([A-Za-z])[)\].:：、]\s?\S", re.MULTILINE)
-# "选项B：不正确": of several, the last one in the line is the verdict
-_VERDICT_WORD = re.compile(r"不正确|不对|不符合|不成立|错误?|正确|符合|成立|[√✓×✗]")
-_WRONG_WORD = re.compile(r"[不错×✗]")
-# "(E)", "E. a dog" if E was not offered
-_FOREIGN = re.compile(
-    r"[\W_]{0,6}(?:[(\[【]\s?((?![Ii]\s?[)\]】])[A-Za-z0-9]{1,2})\s?[)\]】]|([B-HJ-Z])[.):](?=\s|$))"
-)
-# "The city is", "it costs", 这是一只: before the text of an option, which then answers
-_VERB = re.compile(
-    r"(?:^|\s)(?:is|are|was|were|be|costs?)\s?(?:to\s)?(?:an?\s|the\s)?$|[是为有](?:一?[只个张条辆位])?\s?$",
-    re.IGNORECASE,
-)
-# "a dog on a road": what may follow the text of an option
-_ENDS = re.compile(r"\s?(?:$|[.!,，。;；)(]|(?:on|in|at|with|by|it|there)\s|的)")
+
+class Named(NamedTuple):
+    """What a token stands for.
+
+    Attributes:
+        marks: the marks of the options that are named together.
+        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), ``text``, or ``clash``
+            (a mark beside the text of another option).
+        own: a mark with the text of its option, or in brackets.
+    """
+
+    marks: frozenset[str]
+    kind: str
+    own: bool = False
 
 
 class Choice(NamedTuple):
@@ -131,104 +85,307 @@ class Choice(NamedTuple):
     rule: str
 
 
-def read_choice(
-    response: str, options: Options, *, several: bool = False, wrong_wanted: bool = False
-) -> Choice:
-    """The options that the final answer of a response chooses."""
-    reader = Reader(options, several=several, wrong_wanted=wrong_wanted)
-    return reader.read(find_statement(options.shielded(response)))
+_Span = tuple[int, int, Named]
 
 
-class Reader:
-    """Reads statements about the options of one question.
+@dataclass(frozen=True)
+class Options:
+    """The options of a question: one mark for each, and their texts in normal form."""
 
-    ``several``: more than one may be right; ``wrong_wanted``: it asks for the wrong ones.
-    """
+    marks: tuple[str, ...]
+    texts: tuple[str, ...]
+    shown: tuple[str, ...] = ()
+    given: bool = False
 
-    def __init__(
-        self, options: Options, *, several: bool = False, wrong_wanted: bool = False
-    ) -> None:
-        self.options, self.several, self.wrong_wanted = options, several, wrong_wanted
+    @cached_property
+    def mark_of(self) -> dict[str, str]:
+        """The marks by their lower-case forms."""
+        return {mark.casefold(): mark for mark in self.marks}
 
-    def read(self, stated: Statement, depth: int = 0) -> Choice:
-        """The choice of a statement, or of the one that replaces it."""
-        if stated.doubt == TAKEN_BACK or retracts(plain(stated.said[1:])):
-            rest = after_retraction(plain_lines(stated.spoken))
-            short = 0 < len(rest) <= _LONGEST_REPLACEMENT and depth < 3
-            choice = self.read(find_statement(rest), depth + 1) if short else None
-            return choice if choice and choice.marks is not None else Choice(None, TAKEN_BACK)
-        rows = None if stated.marked else self._rows(stated.spoken)
-        if rows is not None:
-            return Choice(rows, "letter")
-        if stated.doubt:
-            several = len(self.options.mask(plain(stated.said)).marks) > 1
-            return Choice(None, SEVERAL if several else stated.doubt)
-        return self._marked(stated) if stated.marked else self._unmarked(stated)
+    @cached_property
+    def quantities(self) -> list[Quantity]:
+        """The values of the options, if all of them are numbers."""
+        read = [read_quantity(text) for text in self.shown]
+        return [each for each in read if each] if None not in read else []
 
-    def _marked(self, stated: Statement) -> Choice:
-        choice = self._text(stated.said)
-        if choice.marks is None or self.several:
-            return choice
-        if stated.rival:
-            other = self._text(stated.rival.said)
-            if other.marks is None:  # "答案是3，选B"
-                other = self._text(re.split("[,，]", stated.rival.said)[0])
-            if other.marks is not None and other.marks != choice.marks:
-                return Choice(None, "two final answers")
-        after = EXPLAINED.split(stated.after[:LONGEST])[0]
-        for sentence in _SENTENCE.split(after)[:40]:
-            masked = self.options.mask(_REASON.split(sentence)[0])
-            # "A fits better", "I find that A fits"; but not "checked against Chart A"
-            kept = _NAMED_SO.sub(
-                lambda found: found[0] if _CHOOSES.fullmatch(found[1]) else " ",
-                self._undenied(masked),
-            )
-            others = _union(each.marks for each in masked.named(kept))
-            if len(others - choice.marks) == 1 and "?" not in sentence:
-                return Choice(None, "another option is named after the answer")
+    def of_text(self, text: str) -> frozenset[str]:
+        """The marks of the options with this text, in plain characters."""
+        said = {normal(text), normal(text.strip(" .。"))} - {""}
+        sign = _SIGN.match(text) is None  # -(x+2) is not x+2
+        return frozenset(
+            mark
+            for mark, own, shown in zip(self.marks, self.texts, self.shown, strict=False)
+            if own in said and (_SIGN.match(shown) is None) == sign
+        )
+
+    def of_value(self, text: str) -> frozenset[str]:
+        """The marks of the options with the number that a text states."""
+        found = stated_quantity(text.strip(" .。)")) if self.quantities else None
+        return frozenset(
+            mark
+            for mark, each in zip(self.marks, self.quantities, strict=False)
+            if found and each.value == found.value and units_agree(found, each)
+        )
+
+    def mask(self, text: str) -> tuple[str, list[Named]]:
+        """The text with tokens for marks and texts of options, and what the tokens stand for."""
+        text = _TOKENS.sub(" ", text)
+        texts = list(self._texts(text))
+        spans = texts + [
+            span
+            for span in self._marks(text)
+            if not any(span[0] < end and start < span[1] for start, end, _ in texts)
+        ]
+        parts: list[str] = []
+        named: list[Named] = []
+        at = 0
+        for start, end, each in _joined(text, sorted(spans, key=lambda span: span[:2])):
+            parts += [text[at:start], chr(_FIRST + len(named))]
+            named.append(each)
+            at = end
+        return "".join([*parts, text[at:]]), named
+
+    def _texts(self, text: str) -> Iterator[_Span]:
+        _, pattern = _patterns(self.marks, self.texts)
+        for found in pattern.finditer(text) if pattern else ():
+            around = text[max(0, found.start() - 1) : found.end() + 1]
+            if self.mark_of.get(found[0].casefold()) and re.fullmatch(_BRACKETED, around):
+                continue  # "(3)" is a mark, even if an option says 3
+            bare = re.sub(r"(?i)^(?:an?|the)\s", "", found[0])
+            marks = self.of_text(bare) or self.of_text(found[0])
+            if marks:
+                yield (*found.span(), Named(marks, "text"))
+
+    def _marks(self, text: str) -> Iterator[_Span]:
+        pattern, _ = _patterns(self.marks, self.texts)
+        for found in pattern.finditer(_NOT_A_MARK.sub(lambda found: found[0].lower(), text)):
+            said = _ONE.findall(found[0])
+            marks = frozenset(filter(None, (self.mark_of.get(each.casefold()) for each in said)))
+            kind = "mark" if len(marks) == 1 else "row"
+            if kind == "row" and _EITHER.search(found[0]):
+                kind = "either"
+            if marks:
+                yield (*found.span(), Named(marks, kind, found[0][0] in _OPEN))
+
+
+def read_options(options: Sequence[str], marks: Sequence[str] = ()) -> Options:
+    """The options of a question; marks that stand before all of their own texts are dropped."""
+    shown = [plain(option) for option in options]
+    own = [_OWN_MARK.match(option) for option in shown]
+    if "".join(each[1].upper() for each in own if each) == string.ascii_uppercase[: len(shown)]:
+        shown = [each.string[each.end() :] for each in own if each]
+    names = tuple(map(str, marks or string.ascii_uppercase[: len(shown)] or WITHOUT_OPTIONS))
+    return Options(names, tuple(map(normal, shown)), tuple(shown), bool(marks))
+
+
+def gold_marks(gold: str, options: Options) -> frozenset[str]:
+    """The marks of a gold answer: a mark, several of them, or the text of one option."""
+    text, same = plain(gold).strip(), options.mark_of
+    if options.given and text.casefold() in same:
+        return frozenset({same[text.casefold()]})
+    named = set(options.of_text(text))
+    leading = re.match(r"[(\[<{]?\s?([A-Za-z0-9]{1,3})\s?[)\]>}]?(?:[.:,)、]\s?(.*))?$", text)
+    mark = same.get(leading[1].casefold()) if leading else None
+    if leading and mark and (not leading[2] or mark in options.of_text(leading[2])):
+        named.add(mark)
+    if not named:
+        letters = re.sub(r"[\s,，、;/&()]+", "", text).casefold()
+        return frozenset(map(same.__getitem__, letters)) if {*letters} <= {*same} else frozenset()
+    return frozenset(named) if len(named) == 1 else frozenset()
+
+
+_BRACKETED = rf"[{re.escape(_OPEN)}].*[{re.escape(_CLOSE)}]"
+
+
+@lru_cache(maxsize=256)
+def _patterns(
+    marks: tuple[str, ...], texts: tuple[str, ...]
+) -> tuple[re.Pattern[str], re.Pattern[str] | None]:
+    """The pattern of marks and that of option texts."""
+    one = "|".join(sorted(map(re.escape, marks), key=len, reverse=True))
+    alone = one if marks[0].isupper() else one.upper() if marks[0].isalpha() else "(?!)"
+    single = (
+        rf"(?:[{re.escape(_OPEN)}]\s?(?i:{one})\s?[{re.escape(_CLOSE)}]"
+        rf"|{_ALONE_BEFORE}(?:{alone}){_ALONE_AFTER}"
+        rf"|(?i:{_CHOOSING}(?:{one})(?=[\s.):,!。]{{0,4}}$|[):.](?=\s)|\)(?=\w))))"
+    )
+    words = filter(None, map(_words, sorted(set(texts), key=len, reverse=True)))
+    alternatives = "|".join(words)
+    return (
+        re.compile(rf"{single}(?:{_JOIN}{single}){{0,30}}", re.MULTILINE),
+        re.compile(alternatives, re.IGNORECASE) if alternatives else None,
+    )
+
+
+def _words(text: str) -> str:
+    """The pattern of an option's text in a sentence; empty if it is too short to be found there."""
+    if not text or (len(text) == 1 and text.isascii() and text.isalpha()):
+        return ""
+    # The normal form of "can't" has no apostrophe.
+    words = (re.sub(r"(?<=[a-z]{2})t$", "['’]?t", re.escape(word)) for word in text.split())
+    inner = r"[\s\W]{1,3}(?:(?:an?|the)\s)?".join(words)
+    if text in _SHORT_WORDS:
+        return rf"(?:(?:(?<=^)|(?<=[:：)\].]\s)){inner}(?![A-Za-z])|(?<=\bis\s){inner}(?=\W*$))"
+    if not re.match(f"[{WIDE}]", text):
+        # Not after a sign, a root or a bound: -15, √15, >15
+        inner = rf"(?<![\w.$€£#+√±≠<>≤≥^/-])(?<![-−±√≠<>]\s)(?:\b(?:an?|the)\s)?{inner}"
+    return inner if re.search(f"[{WIDE}]$", text) else rf"{inner}(?![\w%°^/]|['’]\w|[.,]\d|-\w)"
+
+
+def _joined(text: str, spans: list[_Span]) -> list[_Span]:
+    """Marks with the text of an option beside them as one token: "not A. London"."""
+    joined: list[_Span] = []
+    for start, end, named in spans[:_MOST_TOKENS]:
+        begin, stop, before = joined[-1] if joined else (0, 0, named)
+        gap = text[stop:start]
+        if {before.kind, named.kind} == {"mark", "text"} and _BESIDE.fullmatch(gap[:9]):
+            shared, sign = before.marks & named.marks, gap.strip()[:1]
+            if shared or (before.kind == "mark" and sign != ",") or sign == "(":
+                mark = before if before.kind == "mark" else named
+                joined[-1] = (begin, end, Named(mark.marks, "mark" if shared else "clash", True))
+                continue
+        joined.append((start, end, named))
+    return joined
+
+
+# Reading of a choice
+
+_CHOOSES, _UNSETTLED, _UNSURE = map(phrases, ("chooses", "unsettled", "unsure"))
+# "D (not A, B or C)", "anything but B", "I'd eliminate B": what denies the tokens after it
+_DENIES = re.compile(
+    rf"{either('denies')}[^{_TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
+    rf"{_TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{_TOKEN}){{0,25}}",
+    re.IGNORECASE,
+)
+# "A, C and D are wrong", "A、B两项错误", "B isn't what is asked for": what denies tokens before it
+_DENIED = re.compile(
+    rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{_TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
+    r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?[都均也皆是:：]{0,2}\s?"
+    r"(?:(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
+    r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
+    r"(?:\b(?:wrong|incorrect|false|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对"
+    r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗✘❌])"
+    r"|(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
+    rf"|不是|并非|不会|不(?!错))[^{_TOKEN[1:-1]};,，。；]{{0,60}})",
+    re.IGNORECASE,
+)
+# "B is right", "C fits better": an option that is chosen after another one
+_CALLED_RIGHT = re.compile(
+    r"\b(?:correct|right|true|best|better|fits?|answer|instead)\b|正确|对|符合|成立|√|✓|✔|✅",
+    re.IGNORECASE,
+)
+# "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
+_CLAUSES = re.compile(
+    r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)"
+    r"|[-=]{1,2}>|[→⇒⟶>]|\s[-–—]+\s(?!\d)|——|\b(?:and|but|so)\b|而是|所以|因此|但是?|故"
+    r"|(?<=[\ue000-\uefff])\s?(?=[(（])",
+    re.IGNORECASE,
+)
+# "B, because A is red": options named in a reason are not chosen
+_REASON = re.compile(
+    rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{_TOKEN})|$)|due\sto"
+    r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
+    re.IGNORECASE,
+)
+# "No, there is no dog" says no; "no, but ..." does not
+_LIMITS = re.compile(
+    r"\b(?:but|if|unless|except|however|or|only|although|though|yes|maybe)\b|但|如果|除非|或|不过",
+    re.IGNORECASE,
+)
+# "The city is", "it costs", 这是一只: before the text of an option, which then answers
+_VERB = re.compile(
+    r"(?:(?:^|\s)(?:is|are|was|were|be|costs?|shows?)(?:\sto)?(?:\san?|\sthe)?"
+    r"|[是为有](?:一?[只个张条辆位])?)\s?$",
+    re.IGNORECASE,
+)
+# "a dog on a road": what may follow the text of an option
+_ENDS = re.compile(r"\s?(?:$|[.!,，。;；:]|(?:on|in|at|with|by|there)\s|的)")
+# What may stand around a chosen option besides words
+_PUNCTUATION = re.compile(
+    r"[\s*_\"'“”‘’`.,，。:：;；!！()（）\[\]【】「」{}<>《》$#✓✔✅|]*(?:[-•–—]\s)?[\s*_(\[]*"
+)
+
+
+def read_choice(stated: Statement, options: Options, *, several: bool = False) -> Choice:
+    """The options that a statement chooses; ``several``: more than one may be right."""
+    doubt, texts = stated.doubt, _patterns(options.marks, options.texts)[1]
+    if doubt == HEDGED and texts is not None:  # as an option, "not sure" is no hedge
+        doubt = replace(stated, text=texts.sub(" ", stated.text)).doubt
+    if doubt:
+        return Choice(None, doubt)
+    reader = _Reader(options, several)
+    choice = reader.read(stated.text)
+    if choice.marks is None or several:
         return choice
+    for other in stated.others:
+        rival = reader.read(other.text).marks
+        if rival is not None and rival != choice.marks:
+            return Choice(None, "two final answers")
+    around = stated.explained if stated.marked else sentences(plain_lines(stated.spoken[-_SHORT:]))
+    if any(reader.differs(sentence, choice.marks) for sentence in around[:40]):
+        return Choice(None, "another option is named beside the answer")
+    return choice
 
-    def _unmarked(self, stated: Statement) -> Choice:
-        spoken = stated.spoken.strip()
-        lines = [line for line in spoken.split("\n") if line.strip()]
-        if len(set(_LISTED.findall("\n".join(lines[-3:])))) > 1 and not self.several:
-            return Choice(None, "a list of options")
-        choice = self._text(spoken) if len(spoken) <= _SHORT else None
-        if choice is None or (choice.marks is None and len(lines) > 1):
-            choice = self._text(stated.said)
-        masked = self.options.mask(plain_lines(spoken[-_SHORT:]))
-        gone = set(TOKENS.findall(masked.text)) - set(TOKENS.findall(self._undenied(masked)))
-        denied = _union(each.marks for each in masked.named("".join(gone)))
-        return Choice(None, "denied") if choice.marks and choice.marks <= denied else choice
 
-    def _rows(self, spoken: str) -> frozenset[str] | None:
-        """The options that lines of verdicts call right, if there is a line for every option."""
-        said: dict[str, bool] = {}
-        for line in re.split(r"[\n。；;]", spoken[-3_000:]):
-            row = _ROW.match(line)
-            verdicts = _VERDICT_WORD.findall(line) if row else []
-            if row and verdicts:
-                said[row[1].upper()] = _WRONG_WORD.search(verdicts[-1]) is not None
-        if set(said) != set(self.options.marks) or not self.options.texts:
-            return None
-        return frozenset(mark for mark, wrong in said.items() if wrong == self.wrong_wanted)
+@dataclass(frozen=True)
+class _Reader:
+    """Reads texts about the options of one question."""
 
-    def _text(self, text: str) -> Choice:
+    options: Options
+    several: bool
+
+    def read(self, text: str) -> Choice:
         """The choice of one or several sentences."""
         text = plain_lines(text)
         alone = self._alone(text)
         if alone is not None:
             return alone
-        foreign = _FOREIGN.match(text)
-        if foreign and (foreign[1] or foreign[2]).casefold() not in self.options.mark_of:
-            same = self._by_value(text)  # ①③ is written as (1)(3) here
-            return same if same.marks else Choice(None, FOREIGN)
-        statements = [
-            each
-            for each in _SENTENCE.split(text)
-            if each.strip() and not each.rstrip(" \"'”)*").endswith(("?", "？"))
-        ]
-        return self._clauses((" " if "\n" not in text else "\n").join(statements))
+        foreign = _OWN_MARK.match(text)
+        if foreign and foreign[1].casefold() not in self.options.mark_of:
+            return Choice(None, UNIDENTIFIED)  # "(E) a dog" if E was not offered
+        masked, named = self.options.mask(text)
+        token = _TOKENS.search(masked)
+        reason = _REASON.search(masked, token.end()) if token else None
+        clauses = _CLAUSES.split(self._undenied(masked[: reason.start()] if reason else masked))
+        chosen: set[frozenset[str]] = set()
+        for clause in clauses:
+            if chosen and not _TOKENS.search(clause) and self._contradicts(clause, chosen):
+                return Choice(None, "text after the answer may contradict it")
+            tokens = [named[ord(each) - _FIRST] for each in _TOKENS.findall(clause)]
+            if tokens and any(each.kind in ("clash", "either") for each in tokens):
+                return Choice(None, _SEVERAL)
+            if tokens:
+                marks = self._clause(clause, tokens, text)
+                if marks is None:
+                    return Choice(None, "an option that is part of another thing")
+                chosen.add(marks)
+        if len(chosen) > 1 and not self.several:
+            return Choice(None, _SEVERAL)
+        if chosen:
+            kinds = {each.kind for each in named}
+            return Choice(
+                frozenset().union(*chosen), "the option's text" if kinds == {"text"} else "letter"
+            )
+        same = self.options.of_value(text) if not named else frozenset()
+        return Choice(same, "the option's value") if len(same) == 1 else Choice(None, UNIDENTIFIED)
+
+    def differs(self, sentence: str, chosen: frozenset[str]) -> bool:
+        """Whether a sentence beside an answer may state another option, or deny the chosen one."""
+        masked, named = self.options.mask(_REASON.split(sentence)[0])
+        kept = self._undenied(masked)
+        gone = set(_TOKENS.findall(masked)) - set(_TOKENS.findall(kept))
+        if any(named[ord(each) - _FIRST].marks == chosen for each in gone):
+            return True
+        for clause in _CLAUSES.split(kept):
+            tokens = [named[ord(each) - _FIRST] for each in _TOKENS.findall(clause)]
+            others = [each for each in tokens if not each.marks <= chosen]
+            if not others:
+                continue
+            head, *_, tail = _TOKENS.split(clause)
+            words = self._content(tail) + self._content(head) * (others[0].kind == "text")
+            if _CALLED_RIGHT.search(tail) or (len(tokens) == 1 and words <= 1):
+                return True
+        return False
 
     def _alone(self, text: str) -> Choice | None:
         """The choice of a text that is nothing but a mark, or an option."""
@@ -236,9 +393,14 @@ class Reader:
         letter = re.fullmatch(r"[\W_]{0,8}([A-Za-z0-9]{1,3})(?:[\W_]{1,8}\1){0,20}[\W_]{0,8}", bare)
         mark = self.options.mark_of.get(letter[1].casefold()) if letter else None
         quoted = bare[:1] + bare[-1:] in ("''", '""', "<>", "‘’", "“”")
-        if mark and re.search(r"[=+%^#′'?~<>≠→×]|-$|^[-∠△¬]", bare[1:-1] if quoted else bare):
+        around = re.sub("[A-Za-z0-9]", "", bare[1:-1] if quoted else bare)
+        if mark and (
+            not _PUNCTUATION.fullmatch(around)
+            or re.search(r"\w['′]", bare[:-1] if quoted else bare)
+        ):
             mark = None
-        same = self.options.of_text(bare)
+        marked = re.match(r"[(\[]\s?\w{1,2}\s?[)\]]", bare)
+        same = self.options.of_text(bare) if not marked else frozenset()
         # "a" is the option that says a, "A" is the first one
         either = mark and same and same != {mark} and not re.search(r"[(\[{【「<]", bare)
         if either and (not bare.isalpha() or bare in self.options.shown):
@@ -248,114 +410,65 @@ class Reader:
         if self.several:
             parts = [each.strip("()[]") for each in re.split(r"[\s,、;/&.．]+", bare)]
             if len(parts) == 1 and parts[0].isalpha():
-                parts = list(parts[0]) if parts[0].islower() else parts
+                parts = list(parts[0])
             marks = [self.options.mark_of.get(each.casefold()) for each in parts[:27]]
             if None not in marks:
                 return Choice(frozenset(filter(None, marks)), "letter")
+        if len(same) > 1:
+            return Choice(None, _SEVERAL)
         return Choice(same, "the option's text") if same else None
 
-    def _clauses(self, text: str) -> Choice:
-        masked = self.options.mask(text)
-        chosen: list[frozenset[str]] = []
-        kinds: set[str] = set()
-        unclear, explains, follows = "", False, False
-        for clause, joint in _split(self._undenied(masked)):
-            named = masked.named(clause)
-            reasons = bool(chosen) and _REASON.match(joint) is not None
-            explains = reasons or (explains and joint != "new")
-            quiet = all(each.soft for each in named)
-            continues = bool(chosen) and joint != "new" and not explains
-            if quiet and continues and UNSETTLED.search(clause):
-                unclear = "text after the letter may contradict it"
-            if follows and not named and clause.strip():
-                same = self.options.of_value(clause)
-                if same and not chosen[-1] <= same:  # "B. 20"
-                    return Choice(None, "letter contradicts value")
-            found = self._clause(clause, named) if named else None
-            follows = isinstance(found, frozenset)
-            if isinstance(found, str) and not explains:
-                return Choice(None, found)
-            if isinstance(found, frozenset):
-                if unclear.startswith("an option"):
-                    unclear = ""  # working before the answer
-                chosen.append(found)
-                kinds |= {each.kind for each in named}
-            elif not explains and not quiet:
-                unclear = "an option that is denied, left open, or part of another thing"
-        if unclear:
-            return Choice(None, unclear)
-        if not chosen:
-            return self._by_value(text)
-        if len(set(chosen)) > 1 and not self.several:
-            return Choice(None, SEVERAL)
-        rule = "letter" if kinds & {"mark", "row"} else "the option's text"
-        return Choice(_union(chosen), rule)
-
-    def _clause(self, clause: str, named: list[Named]) -> frozenset[str] | str | None:
-        """The marks that a clause chooses; a rule if it contradicts itself; None if unclear."""
-        kinds, marks = {each.kind for each in named}, {each.marks for each in named}
-        if "clash" in kinds:
-            return "letter contradicts text"
-        if "either" in kinds:
-            return SEVERAL
-        if len(marks) > 1 and not self.several:
+    def _clause(self, clause: str, named: list[Named], text: str) -> frozenset[str] | None:
+        """The marks that a clause chooses; None if other words stand around them."""
+        marks = {each.marks for each in named}
+        head, *between, tail = _TOKENS.split(clause)
+        leads = self._leads(head)
+        if not self.several and (len(marks) > 1 or len(named[0].marks) > 1):
             return None
-        head, *between, tail = TOKENS.split(clause)
-        plain_head = self._is_head(head)
-        ends = _TAIL.fullmatch(tail) or self._follows(tail, named[-1])
-        if plain_head and ends and self._is_head(" ".join(between)):
-            return _union(marks)
-        first = named[0]
-        if first.kind == "mark" and plain_head and (first.own or (first.bracketed and between)):
-            # "B. Paris is the capital of France", "(B) It looks like a dog"
-            return None if UNSETTLED.search(" ".join((*between, tail))) else first.marks
-        # "The city is Paris", "It is a dog on a road"
-        if kinds != {"text"} or len(named) > 1 or _is_unsure(f"{head} {tail}"):
-            return None
-        leads = _VERB.search(head) or not head.strip(" \"'*(")
-        return first.marks if first.long or (leads and _ENDS.match(tail)) else None
+        texts = {each.kind for each in named} == {"text"} and len(named) == 1
+        if texts and head.count("(") != tail.count(")"):
+            return None  # (15, 3)
+        if leads and all(map(self._leads, between)):
+            if self._leads(tail) or self._follows(tail, named[-1]):
+                return frozenset().union(*marks)
+            if named[0].kind == "mark" and named[0].own and not _UNSETTLED.search(tail):
+                return named[
+                    0
+                ].marks  # "B. Paris is the capital of France", "(B) It looks like a dog"
+        around = f"{head} {tail}"
+        unsure = _UNSETTLED.search(around) or _UNSURE.search(around)
+        if texts and _VERB.search(head) and _ENDS.match(tail) and not unsure:
+            return named[0].marks  # "The city is Paris", "It is a dog on a road"
+        same = self.options.of_value(text) if texts else frozenset()
+        return same if len(same) == 1 else None  # "There are 2 dogs"
 
-    def _is_head(self, head: str) -> bool:
-        rest = _CHOOSES.sub(" ", head.replace("(s)", "").replace("'", " "))
-        return re.search(r"[^\W_]", rest) is None
+    def _contradicts(self, clause: str, chosen: set[frozenset[str]]) -> bool:
+        """Whether a clause after a choice may take it away; that of "no" may say "not"."""
+        negative = self.options.of_text("no") | self.options.of_text("否")
+        words = _LIMITS if chosen == {negative} else _UNSETTLED
+        return words.search(clause) is not None and not is_small_talk(clause.strip())
+
+    def _leads(self, head: str) -> bool:
+        """Whether a text has only words that choose."""
+        return _PUNCTUATION.fullmatch(_CHOOSES.sub(" ", head)) is not None
+
+    def _content(self, text: str) -> int:
+        """The number of words that do more than choose."""
+        return len(re.findall(rf"[{WIDE}]|\w+", _CHOOSES.sub(" ", text)))
 
     def _follows(self, tail: str, named: Named) -> bool:
         """Whether a mark leads the words after it: "B. a dog", "(B) 42", unless another's."""
-        found = re.match(
-            r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(?P<words>\S.*)$|\s(?P<more>\S.*)$", tail, re.S
-        )
-        if not found or named.kind not in ("mark", "row") or named.soft or UNSETTLED.search(tail):
+        found = re.match(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(\S.*)$", tail, re.DOTALL)
+        if not found or named.kind != "mark" or _UNSETTLED.search(tail):
             return False
-        words = found["words"] or (found["more"] if named.bracketed else "")
-        same = self.options.of_value(words) if words else None
-        return named.marks <= same if same else bool(words) and not any(self.options.texts)
+        same = self.options.of_value(found[1])
+        return named.marks <= same if same else not any(self.options.texts)
 
-    def _by_value(self, text: str) -> Choice:
-        values = self.options.of_value(text)
-        if len(values) == 1:
-            return Choice(values, "the option's value")
-        return Choice(None, SEVERAL if values else UNIDENTIFIED)
-
-    def _undenied(self, masked: Masked) -> str:
+    def _undenied(self, masked: str) -> str:
         """The text without the tokens that it denies."""
-        if self.wrong_wanted:  # "C is wrong" chooses C
-            return re.sub(_IS + _WRONG, " ", _CALLED_RIGHT.sub(" ", masked.text))
-        return _DENIES.sub(" ", _DENIED_AFTER.sub(" ", masked.text))
+        return _DENIED.sub(" ", _DENIES.sub(" ", masked))  # C不选D chooses C
 
 
-def _is_unsure(words: str) -> bool:
-    """Whether the words around the text of an option may change what it says."""
-    return UNSETTLED.search(words) is not None or REPORTED.search(words) is not None
-
-
-def _split(text: str) -> list[tuple[str, str]]:
-    """The clauses, each with what joins it to the one before; ``new``: it begins a sentence."""
-    parts, at, joint = [], 0, "new"
-    for found in _CLAUSES.finditer(text):
-        parts.append((text[at : found.start()], joint))
-        joint, at = "new" if found[0] in ".。\n!！" and found[0] else found[0].lower(), found.end()
-    return [*parts, (text[at:], joint)]
-
-
-def _union(marks: Iterable[frozenset[str]]) -> frozenset[str]:
-    return frozenset().union(*marks)
+def plain_lines(text: str) -> str:
+    """A text in plain characters, line by line."""
+    return "\n".join(plain(line) for line in text[-8_000:].split("\n") if line.strip())

@@ -1,44 +1,37 @@
-"""Grading of a final answer by rules, as options, a number, a text or a stance; any text.
+"""Grading of a final answer by rules, as options, a number, a text, a stance or maths; any text.
 
 The rules abstain rather than guess: an answer that is hedged, contradictory or in an unusual form
-is undecided, so that a judge can be asked. A hedged, denied or doubled answer is never correct, and
-a retracted one never counts; the one put in its place does.
+is undecided, so that a judge can be asked. A hedged, denied, doubled or retracted answer is never
+correct.
 """
 
 from __future__ import annotations
 
 import re
-import string
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.grading.choice import FOREIGN, SEVERAL, UNIDENTIFIED, Reader
-from lmms_rpts.grading.maths import AnswerType, maths_verdict
-from lmms_rpts.grading.options import Options, Values, gold_marks, read_options
-from lmms_rpts.grading.plain_text import LONGEST, plain
-from lmms_rpts.grading.quantities import (
-    gold_quantity,
-    number_verdict,
-    read_quantity,
-    stated_number,
-    units_agree,
-)
+from lmms_rpts.grading.choice import UNIDENTIFIED, gold_marks, read_choice, read_options
+from lmms_rpts.grading.maths import maths_verdict
+from lmms_rpts.grading.number import number_verdict, read_quantity
+from lmms_rpts.grading.plain import LONGEST, plain
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.grading.statement import Statement, Verdict, find_statement
-from lmms_rpts.grading.text_grading import gold_text, text_verdict
+from lmms_rpts.grading.text import anls_verdict, gold_text, relaxed_verdict, text_verdict
 
-AnswerKind = Literal["choice", "number", "text"]
-Kind = Literal["choice", "number", "text", "agree", "maths"]
+AnswerKind = Literal["choice", "number", "text", "agree"]
+Kind = Literal["choice", "number", "text", "anls", "relaxed", "agree", "maths"]
 Outcome = Literal["correct", "incorrect", "undecided"]
 
 MOST_OPTIONS = 26
 # Maximum length of an answer in a grade, in characters.
 SHOWN = 200
 UNGRADABLE = "the gold answer can't be graded"
+STANCES = ("agree", "disagree")
 
 _OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
-_WORD = re.compile(r"[^\W_]|[√∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
+_WORD = re.compile(r"[^\W_]|[√×∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,58 +42,55 @@ class Grade:
         outcome: ``undecided`` if the rules cannot be sure.
         answer: the answer that was found, on one line, at most 200 characters: the marks of a
             choice, ``agree``, ``disagree`` or ``undetermined``, else text; None if there is none.
-            Of ``maths``, the statement as it is written, at most 400 characters.
         rule: short name of the rule that decided, for records.
-        answer_type: type of the gold answer of ``maths``.
     """
 
     outcome: Outcome
     answer: str | None
     rule: str
-    answer_type: AnswerType | None = None
 
 
 def grade(
     response: str,
-    gold: str,
+    gold: str | Sequence[str],
     *,
     kind: Kind,
     options: Sequence[str] = (),
     marks: Sequence[str] = (),
     tolerance: float = 0.0,
     question: str = "",
-    language: str = "en",
 ) -> Grade:
     """Grade the final answer of a response by rules.
 
     Args:
         response: what a model wrote, any text; thinking (``<think>``) is not graded.
-        gold: a mark, several marks or the text of an option; a number with or without a unit; a
-            text; ``agree`` or ``disagree``.
-        kind: type of the gold answer.
+        gold: the right answer, or several, of which one is enough: a mark, several marks or the
+            text of an option; a number with or without a unit; a text; ``agree`` or ``disagree``.
+        kind: type of the gold answer; ``anls``: a text of which at most half has to be edited
+            (DocVQA); ``relaxed``: a number within 5%, or a text (ChartQA); ``maths``: as CMMaTH.
         options: the texts of the options; without options, A to J may be chosen.
         marks: one mark for each option; A, B, C ... unless given.
         tolerance: maximum relative error of a number.
         question: the problem of ``maths``, with its options and blanks, in LaTeX.
-        language: of the problem; ``maths`` is graded in Chinese (``zh``).
 
     Returns:
         The grade; ``undecided`` also if the gold answer cannot be graded (see ``gold_fault``).
     """
+    if not isinstance(gold, str):
+        return _best(
+            [
+                grade(response, each, kind=kind, options=options, marks=marks, tolerance=tolerance)
+                for each in gold
+            ]
+        )
     if kind == "agree":
         return _stance_grade(response, gold)
-    if kind == "maths":
-        maths, answer_type = maths_verdict(response, gold, question)
-        return Grade(_OUTCOMES[maths.correct], maths.value or None, maths.rule, answer_type)
-    if len(options) <= MOST_OPTIONS:
-        if kind == "choice":
-            return _choice_grade(
-                response, gold, read_options(options, marks, _values(options, marks))
-            )
-        verdict_of = _grader(kind, gold, tolerance)
-        if verdict_of is not None:
-            return _value_grade(find_statement(response), verdict_of)
-    return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
+    if kind == "choice" and len(options) <= MOST_OPTIONS:
+        return _choice_grade(response, gold, options, marks)
+    verdict_of = None if kind == "choice" else _grader(kind, gold, tolerance, question)
+    if verdict_of is None:
+        return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
+    return _value_grade(find_statement(response), verdict_of)
 
 
 def find_final_answer(response: str) -> str:
@@ -118,9 +108,9 @@ def gold_fault(
     """Why a gold answer cannot be graded, for messages; None if it can."""
     shown = repr(gold[:60])
     if kind == "agree":
-        return None if gold in ("agree", "disagree") else f"{shown} is neither agree nor disagree"
+        return None if gold in STANCES else f"{shown} is neither agree nor disagree"
     if kind != "choice":
-        if _grader(kind, gold, 0.0) is not None:
+        if _grader(kind, gold, 0.0, "") is not None:
             return None
         if kind == "number":
             return f"{shown} is not a number such as 4, -3.5, 3/4, 50% or 12 cm"
@@ -139,94 +129,83 @@ def gold_fault(
 
 
 def infer_kind(gold: str, options: Sequence[str] = (), marks: Sequence[str] = ()) -> AnswerKind:
-    """The type of a gold answer: one of the options, a letter, a number, else a text."""
+    """The type of a gold answer: one of the options, a stance, a letter, a number, else a text."""
     given = gold.strip()
     if options and gold_fault("choice", given, options, marks) is None:
         return "choice"
+    if given in STANCES:
+        return "agree"
     if re.fullmatch("[A-J]", given):
         return "choice"
     return "number" if gold_fault("number", given) is None else "text"
 
 
-# Options
+def _best(grades: Sequence[Grade]) -> Grade:
+    """The grade by several gold answers: correct by one, incorrect by all."""
+    order = ("correct", "undecided", "incorrect")
+    none = Grade("undecided", None, UNGRADABLE)
+    return min(grades, key=lambda one: order.index(one.outcome), default=none)
 
 
-def _values(options: Sequence[str], marks: Sequence[str]) -> Values | None:
-    """The reader of the values of options, if all of them are quantities."""
-    quantities = [read_quantity(plain(option)) for option in options]
-    if not quantities or None in quantities:
-        return None
-
-    def marks_of(text: str) -> frozenset[str] | None:
-        found = stated_number(plain(text).strip(" .。)"))
-        if found is None or found.about:
-            return None
-        return frozenset(
-            mark
-            for mark, each in zip(marks or string.ascii_uppercase, quantities, strict=False)
-            if each and each.value == found.quantity.value and units_agree(found.quantity, each)
-        )
-
-    return marks_of
-
-
-def _choice_grade(response: str, gold: str, options: Options) -> Grade:
+def _choice_grade(response: str, gold: str, texts: Sequence[str], marks: Sequence[str]) -> Grade:
+    options = read_options(texts, marks)
     right = gold_marks(gold, options)
-    stated = find_statement(options.shielded(response))
-    choice = Reader(options, several=len(right) > 1).read(stated)
+    stated = find_statement(response)
+    choice = read_choice(stated, options, several=len(right) > 1)
     answer = _shown(stated.said) if choice.marks is None else ", ".join(sorted(choice.marks))
     if not right:
         return Grade("undecided", answer or None, UNGRADABLE)
     if choice.marks is not None:
-        several = len(choice.marks) > 1 and len(right) == 1
-        verdict = None if several else choice.marks == right
-        return Grade(_OUTCOMES[verdict], answer, SEVERAL if several else choice.rule)
+        return Grade(_OUTCOMES[choice.marks == right], answer, choice.rule)
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
-    if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end).tokens:
+    if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end)[1]:
         return Grade("incorrect", answer, "gives up")
-    return Grade("incorrect" if choice.rule == FOREIGN else "undecided", answer, choice.rule)
-
-
-# Stances
+    return Grade("undecided", answer, choice.rule)
 
 
 def _stance_grade(response: str, gold: str) -> Grade:
     stance = read_stance(response)
-    if stance.answer in ("agree", "disagree"):
+    if stance.answer in STANCES:
         return Grade(_OUTCOMES[stance.answer == gold], stance.answer, "a plain stance")
     if stance.answer is None and stance.words:
         return Grade("undecided", _shown(stance.words), "a stance in other words")
     return Grade("incorrect", stance.answer, "takes no side")
 
 
-# Numbers and texts
-
 _VerdictOf = Callable[[Statement], Verdict]
 
 
-def _grader(kind: Kind, gold: str, tolerance: float) -> _VerdictOf | None:
+def _grader(kind: Kind, gold: str, tolerance: float, question: str) -> _VerdictOf | None:
     """The grader of a kind for a gold answer; None if the gold answer cannot be graded."""
     if kind == "number":
-        wanted = gold_quantity(gold)
+        wanted = read_quantity(plain(gold)) if len(gold) <= SHOWN else None
         return None if wanted is None else lambda stated: number_verdict(stated, wanted, tolerance)
     text = gold_text(gold)
-    return (lambda stated: text_verdict(stated, text)) if _WORD.search(text) else None
+    if not _WORD.search(text):
+        return None
+    return {
+        "maths": lambda stated: maths_verdict(stated, gold, question),
+        "anls": lambda stated: anls_verdict(stated, gold),
+        "relaxed": lambda stated: relaxed_verdict(stated, gold),
+    }.get(kind, lambda stated: text_verdict(stated, text))
 
 
 def _value_grade(stated: Statement, verdict_of: _VerdictOf) -> Grade:
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     correct, rule, value = verdict_of(stated)
-    if correct is None and stated.gives_up and not value:
+    answer = _shown(value or stated.said)
+    if correct is None and stated.gives_up and not value and not stated.marked:
         silent = not stated.doubt and not re.search(r"\d", stated.end)
-        return Grade("incorrect" if silent else "undecided", _shown(stated.said), "gives up")
+        return Grade("incorrect" if silent else "undecided", answer, "gives up")
     if correct is not None and stated.doubt:
-        correct, rule = None, stated.doubt
-    if correct is not None and stated.rival:
-        other = verdict_of(stated.rival).correct
-        correct, rule = (correct, rule) if other in (None, correct) else (None, "two final answers")
-    return Grade(_OUTCOMES[correct], _shown(value or stated.said), rule)
+        return Grade("undecided", answer, stated.doubt)
+    if correct is not None:
+        rivals = {verdict_of(other).correct for other in stated.others} - {None}
+        if rivals - {correct}:
+            return Grade("undecided", answer, "two final answers")
+    return Grade(_OUTCOMES[correct], answer, rule)
 
 
 def _shown(text: str) -> str:

@@ -9,15 +9,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from lmms_rpts.grading.patterns import phrases
 from lmms_rpts.grading.statement import (
     Statement,
     find_statement,
     gives_up,
-    is_chatter,
-    retracts,
+    is_small_talk,
     sentences,
 )
-from lmms_rpts.grading.vocabulary import phrases
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
 from lmms_rpts.reasoning.clues import FULL_WIDTH, lower
 
@@ -94,7 +93,7 @@ def read_stance(response: str, *, marked_only: bool = False) -> Stance:
         return Stance(None, "")
     answer, rest = leading_stance(said)
     if answer and not marked:
-        before = stated.spoken[: stated.start].rstrip()
+        before = stated.head.rstrip()
         aside = _OF_OTHERS.search(said) or _GOES_ON.search(before) or _WORD.fullmatch(said)
         aside = aside or _LABEL.search(before)
         answer = None if aside or not is_plain_stance(said) else answer
@@ -106,15 +105,21 @@ def read_stance(response: str, *, marked_only: bool = False) -> Stance:
 
 def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> bool:
     """Whether the text around a stance, or after it, may take another one."""
-    line = stated.spoken[max(0, stated.start - 300) : stated.start].rsplit("\n", 1)[-1]
+    line = stated.head[-300:].rsplit("\n", 1)[-1]
+    other = "disagree" if answer == "agree" else "agree"
     if stated.doubt or (stated.marked and _OFFERED.search(line + said)):
         return True
     if stated.boxed and re.search(r"\w", stated.after.partition("\n")[0]):
         return True  # "\\boxed{agree} is possible."
+    lines = stated.head.split("\n")[-4:]
+    if not stated.marked and any(
+        leading_stance(each)[0] == other for each in lines if is_plain_stance(each)
+    ):
+        return True  # two stances, on lines of their own
     before = sentences(line)[-1:] if stated.marked else []
-    rest += "\n".join(each for each in sentences(stated.after) if not is_chatter(each))
+    rest += "\n".join(each for each in sentences(stated.after) if not is_small_talk(each))
     rest = "\n".join((*before, rest))
-    if _SECOND_THOUGHTS.search(rest) or retracts(rest):
+    if _SECOND_THOUGHTS.search(rest):
         return True
     return any(
         ((lower(word["word"]) in ("agree", "同意")) == (word["not"] is None)) != (answer == "agree")
@@ -126,7 +131,7 @@ def _words(stated: Statement, said: str, *, marked: bool) -> str:
     """The words of a stance in any form: those after the last mark, or of the last sentences."""
     words = _OFFERED.sub(" ", said).strip(_FRAME)[:200]
     if marked and re.search(r"\w", words) and not _takes_no_side(words):
-        labelled = stated.spoken[: stated.start].rstrip()[-1:] in (":", "：")
+        labelled = stated.head.rstrip()[-1:] in (":", "：")
         short = len(words.split()) < 3 and not stated.boxed
         if labelled or short or _SIDE.search(words):
             return words

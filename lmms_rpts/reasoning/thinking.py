@@ -46,6 +46,11 @@ _TURN = re.compile(
     re.MULTILINE,
 )
 # A paragraph of thinking may be its only one, of any length.
+INVENTED = re.compile(
+    rf"{_TURN.pattern}|^[ \t*#]{{0,6}}(?:Question|Q|Problem|问题|题目|用户)[ \d*]{{0,6}}[:：]",
+    re.MULTILINE,
+)
+"""What begins another turn in a response, which may go on with questions of its own."""
 _SENTENCE = re.compile(r".{1,1000}(?:[.!?](?=\s)|[。！？]|\Z)\s*|.{1,1000}", re.DOTALL)
 _LEFT_OUT = "[...]\n"
 
@@ -161,6 +166,9 @@ def strip_thinking(text: str) -> str:
 
     Text before thinking that never ended is kept: "Score: 0.9 <think>or 0.1".
     """
-    spoken = _BOXES.sub("", _OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])
-    turns = filter(str.strip, _TURN.split(spoken))
-    return next(turns, "")
+    return first_turn(_OPENS.split(_CLOSES.split(text)[-1], maxsplit=1)[0])
+
+
+def first_turn(text: str, ends: re.Pattern[str] = _TURN) -> str:
+    """The text of the first turn, without those that a model invents after it."""
+    return next(filter(str.strip, ends.split(_BOXES.sub("", text))), "")

@@ -1,0 +1,409 @@
+"""Numbers with a unit, in digits or in words, English and Chinese; and the one that a text states.
+
+Units are compared by name, without arithmetic: 120 cm and 1.2 m are left undecided.
+"""
+
+from __future__ import annotations
+
+import re
+from fractions import Fraction
+from functools import lru_cache
+from typing import NamedTuple
+
+from lmms_rpts.grading.patterns import VOCABULARY, phrases
+from lmms_rpts.grading.plain import WIDE, plain, without_lead
+from lmms_rpts.grading.statement import Statement, Verdict, sentences
+from lmms_rpts.reasoning.clues import lower
+
+_ONES = (
+    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
+    "sixteen seventeen eighteen nineteen"
+)
+_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
+_WORDS = {word: value for value, word in enumerate(_ONES.split())} | {
+    word: 10 * value for value, word in enumerate(_TENS.split(), 2)
+}
+_SCALES = {
+    "hundred": 100,
+    "thousand": 10**3,
+    "million": 10**6,
+    "billion": 10**9,
+    "trillion": 10**12,
+}
+_CHINESE_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {
+    "〇": 0,
+    "两": 2,
+}
+_CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
+# 个, 只: counters say nothing about what is counted.
+_COUNTERS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
+_UNITS = {
+    name: names[0] for names in (row.split() for row in VOCABULARY["units"]) for name in names
+}
+_KNOWN = frozenset(_UNITS.values())
+
+# -1,234.5, $5, 2 1/3, 1.5e3, 3×10^4, 2.5 million, 12万, 45%, 负5
+_DIGITAL = re.compile(
+    r"(?P<sign>[-+]\s?|(?:minus|negative)\s(?=[.$\d])|负(?=\d))?(?P<currency>US\$|[$€£¥₹])?\s?(?P<inner>-)?"
+    r"(?:(?P<mixed>\d{1,9})(?:\s|又)(?=\d{1,9}/\d))?"
+    r"(?P<digits>\d{1,3}(?:,\d{3}){1,90}(?![\d,]\d)|\d{1,300}(?!\d)|(?=\.\d))(?P<decimals>\.\d{1,300})?(?!\d)"
+    r"(?:\s?/\s?(?P<divisor>\d{1,40}(?:\.\d{1,40})?)(?![\d/.]\d))?"
+    r"(?:[eE](?P<exponent>[-+]?\d{1,3})(?!\d)|\s?[×x*]\s?10\s?\^\s?(?P<power>[-+]?\d{1,3})(?!\d))?"
+    rf"(?:\s?(?P<scale>{'|'.join(_SCALES)}|[十百千]?[万亿]|[百千](?![分米克瓦卡帕赫伏安升]))(?![a-z]))?"
+    r"(?:\s?(?P<percent>%|percent(?!a)|per\scent))?",
+    re.IGNORECASE | re.ASCII,
+)
+_NUMBER_WORDS = "|".join((*_WORDS, *_SCALES))
+# "two hundred and five", "minus three", "two and a half", "fifty percent"
+_ENGLISH = re.compile(
+    rf"(?P<minus>(?:minus|negative)\s)?(?P<words>(?:an?\s(?=hund|thou|mill|bill))?(?:{_NUMBER_WORDS})(?![A-Za-z])"
+    rf"(?:[-\s](?:and\s)?(?:{_NUMBER_WORDS})(?![A-Za-z])){{0,20}})(?P<half>\sand\sa\shalf(?![a-z]))?"
+    r"(?P<percent>\s?(?:%|percent|per\scent)(?![a-z]))?",
+    re.IGNORECASE,
+)
+# 一百零五, 负三, 1万5千
+_CHINESE = re.compile(
+    r"(?P<minus>[负-])?(?P<count>[零〇一两二三四五六七八九十百千万亿]{1,20}(?![点分成又半折])"
+    r"|\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20})"
+)
+# 五六个 means five or six.
+_ESTIMATES = frozenset("一二 一两 二三 两三 三两 三四 三五 四五 五六 六七 七八 八九".split())  # noqa: SIM905
+NUMBER_WORD = re.compile(rf"(?<![A-Za-z])(?:{_NUMBER_WORDS})(?![A-Za-z])", re.IGNORECASE)
+"""A number word in a text, as in "two birds and three cats"."""
+
+
+class Quantity(NamedTuple):
+    """A number with its unit.
+
+    Attributes:
+        value: the number, with its scale and percent sign applied.
+        unit: the words after it, by their usual name; may be empty.
+        bare: the number without scale and percent sign.
+        text: the text that was read.
+    """
+
+    value: Fraction
+    unit: str
+    bare: Fraction
+    text: str
+
+
+class _Number(NamedTuple):
+    """A number at the start of a text, and where the text after it begins."""
+
+    value: Fraction
+    bare: Fraction
+    end: int
+    currency: str = ""
+
+
+def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
+    """The quantity that a plain text is; None if it is anything else, or more than one.
+
+    ``counted``: "one" is a number here, as in "There is one bird".
+    """
+    text = text.strip(" ,;:\"'，；：").rstrip(" .。")
+    if text[:1] == "(" and text[-1:] == ")" and text.count("(") == 1:
+        text = text[1:-1].strip()
+    if text.startswith("~") or not 0 < len(text) <= 300:
+        return None
+    aside = _ASIDE.search(text)
+    again = read_quantity(aside[1]) if aside else None  # eight (8), but not 8 (9)
+    core = text[: aside.start()] if aside else text
+    readers = (_in_digits, _in_english, _in_chinese)
+    found = max(
+        filter(None, (read(core) for read in readers)), key=lambda one: one.end, default=None
+    )
+    if found is None or (again and again.value != found.value):
+        return None
+    rest = core[found.end :]
+    unit = _unit_of(rest, core[: found.end])
+    currency = _UNITS.get(lower(found.currency), "")
+    one = lower(core[: found.end]) == "one" and not counted and unit not in ("", *_KNOWN)
+    if unit is None or (currency and unit) or one:
+        return None
+    return Quantity(found.value, currency or unit, found.bare, text)
+
+
+def units_agree(one: Quantity, other: Quantity) -> bool:
+    """Whether two units are compatible: one is missing, or both are the same."""
+    if one.unit == other.unit:
+        return True
+    if not one.unit or not other.unit:
+        return not _SCALING.search(f"{one.unit} {other.unit}")
+    if one.unit in _KNOWN or other.unit in _KNOWN:
+        return False
+    words, others = set(one.unit.split()), set(other.unit.split())
+    return bool(words & others) and (words <= others or others <= words)
+
+
+# Units
+
+# "eight (8)", "12 cm (about 5 in)"
+_ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
+# These scale a number, or make it another thing: 5 lakh, 5 ppm, 5 BC, 5 am, 8k, 5ish
+_SCALING = re.compile(
+    r"(?<![a-z])(?:[kmgtb]|lakh|lac|crore|mil|mio|mln|mrd|myriad|ten|basi|bil|bln|tr?n|grand|gross|doz|pct|percentage|pp[mbt]|bps?"
+    r"|(?:per)?mille?|[a-z]{1,12}illi(?:on|ard)|ish|[ap]\.?m\.?|b\.?c(?:\.?e)?|ad|mega|giga|hecto)s?(?![a-z])",
+    re.IGNORECASE,
+)
+_CHANGES = phrases("changes")
+_WORDS_ONLY = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’/-]){0,60}")
+
+
+def _unit_of(rest: str, number: str) -> str | None:
+    """The unit after a number; None if other text follows."""
+    rest = rest.strip(" .\"'，。")
+    unit = canonical_unit(rest)
+    if unit in _KNOWN or not rest:
+        return unit
+    if (
+        NUMBER_WORD.search(rest)
+        or rest[0] in _CHINESE_DIGITS
+        or _CHANGES.search(rest)
+        or not _WORDS_ONLY.fullmatch(rest)
+    ):
+        return None
+    # 三角形, 一只猫: without a counter, a Chinese number is a part of a word
+    if not number[0].isascii() and (rest[0] not in _COUNTERS or (number == "一" and rest[1:])):
+        return None
+    words = rest.split()
+    single = any(len(word) == 1 and word < WIDE[0] for word in words)
+    return None if len(words) > 4 or single else unit
+
+
+def canonical_unit(text: str) -> str:
+    """A unit by its usual name: ``cm`` for "centimetres", ``km/h`` for "km per hour"."""
+    text = re.sub(r"\s?(?:/|\bper\b)\s?", "/", " ".join(text.split()))
+    text = re.sub(r"\b(?:square|sq) (\w+)", r"\1^2", re.sub(r"\bcubic (\w+)", r"\1^3", text))
+    if text in _UNITS:
+        return _UNITS[text]
+    simple = " ".join("/".join(map(_singular, word.split("/"))) for word in text.split())
+    simple = _UNITS.get(simple, simple)
+    return simple[1:] if simple[:1] in _COUNTERS else simple
+
+
+def _singular(word: str) -> str:
+    word, *power = word.split("^")
+    if power:
+        return "^".join((_singular(word), *power))
+    word = lower(word) if len(word) > 3 else word  # mW is not MW
+    one = word[:-1] if len(word) > 2 and word.endswith("s") and not word.endswith("ss") else word
+    return _UNITS.get(word) or _UNITS.get(one, one)
+
+
+# Numbers
+
+
+@lru_cache(maxsize=2_048)
+def _in_digits(text: str) -> _Number | None:
+    found = _DIGITAL.match(text)
+    if found is None or (found["sign"] and found["inner"]):
+        return None
+    value = Fraction(found["digits"].replace(",", "") + (found["decimals"] or "") or "0")
+    if found["divisor"]:
+        divisor = Fraction(found["divisor"])
+        if not divisor:
+            return None
+        value /= divisor
+    value += int(found["mixed"] or 0)
+    value *= Fraction(10) ** int(found["exponent"] or found["power"] or 0)
+    negative = (found["sign"] or found["inner"] or "+").strip() != "+"
+    scale = 1
+    for part in [found["scale"].lower()] if found["scale"] in _SCALES else found["scale"] or "":
+        scale *= _SCALES.get(part) or _CHINESE_SCALES[part]
+    value = -value if negative else value
+    return _Number(
+        value * scale / (100 if found["percent"] else 1),
+        value,
+        found.end(),
+        found["currency"] or "",
+    )
+
+
+def _in_english(text: str) -> _Number | None:
+    """Two hundred and five, minus three, fifty percent, two and a half."""
+    found = _ENGLISH.match(text)
+    whole = _integer(lower(found["words"]).replace("-", " ").split()) if found else None
+    if found is None or whole is None:
+        return None
+    value = (whole + Fraction(1 if found["half"] else 0, 2)) * (-1 if found["minus"] else 1)
+    return _Number(value / (100 if found["percent"] else 1), value, found.end())
+
+
+def _integer(words: list[str]) -> int | None:
+    """The value of "two hundred and five"; None if the words are not an integer."""
+    if words[0] in _SCALES:
+        return None
+    total, part, room = 0, 0, 1_000
+    for word in words:
+        if word == "hundred":
+            part, room = (part or 1) * 100, 100
+        elif word in _SCALES:
+            total, part, room = total + (part or 1) * _SCALES[word], 0, 1_000
+        elif word not in ("a", "an", "and"):
+            value = _WORDS.get(word)
+            if value is None or value >= room:
+                return None
+            part, room = part + value, 10 if value >= 20 else 1
+    return total + part
+
+
+def _in_chinese(text: str) -> _Number | None:
+    """一百零五, 负三, 1万5千."""
+    found = _CHINESE.match(text)
+    if found is None or found["count"] in (*_ESTIMATES, "百", "千", "万", "亿"):
+        return None
+    value = _chinese_value(found["count"])
+    if value is None:
+        return None
+    value = -value if found["minus"] else value
+    return _Number(value, value, found.end())
+
+
+def _chinese_value(whole: str) -> Fraction | None:
+    """二十一, 一百零五, 三万五, 1万5千, 一二三; None if the text is not a number.
+
+    A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
+    """
+    if whole.isascii() or set(whole) <= set(_CHINESE_DIGITS):
+        return Fraction("".join(str(_CHINESE_DIGITS.get(digit, digit)) for digit in whole))
+    if whole in _CHINESE_SCALES:
+        return Fraction(_CHINESE_SCALES[whole]) if whole in "十百" else None
+    mark = max(filter(whole.__contains__, _CHINESE_SCALES), key=_CHINESE_SCALES.__getitem__)
+    scale = _CHINESE_SCALES[mark]
+    head, _, tail = whole.rpartition(mark) if scale >= 10**4 else whole.partition(mark)
+    high = _chinese_value(head) if head else Fraction(1) if scale == 10 else None
+    if not high or (scale < 10**4 and high > 9):
+        return None
+    if not tail:
+        return high * scale
+    if tail in _CHINESE_DIGITS and scale > 10:
+        return None if tail in "零两" else (high + Fraction(_CHINESE_DIGITS[tail], 10)) * scale
+    low = _chinese_value(tail.removeprefix("零"))
+    return high * scale + low if low and low < scale else None
+
+
+# Answers
+
+_UNSETTLED, _ABOUT = phrases("unsettled"), phrases("estimate")
+# "So the total is 8", "There are 8 apples", "I count 8 apples"
+_SAYS = re.compile(
+    r"(?:^|.*[\s'])(?P<verb>is|are|was|were|equals?|be|totals?|has|have|had|count(?:ed)?|see|reads?|get|gives?|makes?"
+    r"|shows?|contains?|total\sof|'s)\s"
+    r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
+    re.IGNORECASE,
+)
+# "exactly 5", 正好5个
+_EXACT = re.compile(
+    r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
+)
+# "..., so there are 8 in total": the conclusion states the value
+_SO = re.compile(
+    r"[,，;；]\s?(?:and\s)?(?:so|thus|therefore|hence|因此|所以)\b[,，]?\s?|所以|因此",
+    re.IGNORECASE,
+)
+_TOTAL = re.compile(r"[,，]?\s(?:in\stotal|altogether|in\sall)\b[.。]?$", re.IGNORECASE)
+# 一共有8个, 总数是5
+_SAYS_ZH = re.compile(
+    r".{0,200}(?P<verb>等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
+)
+# "The total is 8" states a value, even if other numbers stand before it.
+_CERTAIN = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
+_DIGITS = re.compile(r"(?<![A-Za-z0-9.])-?\d[\d,]*(?:\.\d+)?")
+_CONCLUDES = re.compile(
+    r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|altogether|因此|所以|故|综上|一共|总共)",
+    re.IGNORECASE,
+)
+# "1. Ann: 6", "- red: 2"
+_ITEM = re.compile(r"(?:\d{1,2}[.)、]|[-*•])\s+\S")
+
+
+def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdict:
+    """Whether a statement has the gold quantity."""
+    text = _ABOUT.sub("", stated.said) if tolerance else stated.said
+    said = stated_quantity(text)
+    if said is None:
+        return Verdict(None, "no single number in the answer")
+    if not units_agree(said, gold):
+        return Verdict(None, "different unit", said.text)
+    if _names_another(stated, said):
+        return Verdict(None, "another number beside the answer", said.text)
+    if is_near(said.value, gold.value, tolerance):
+        return Verdict(True, "equal number", said.text)
+    # 12 million, 12; 50%, 50; 1.250 may be meant as 1,250; 120 cm and 1.2
+    same = {said.value, said.bare} & {gold.value, gold.bare} or (
+        said.unit != gold.unit and {said.unit, gold.unit} & _KNOWN
+    )
+    if same or _is_rounded(said, gold):
+        return Verdict(None, "possibly the same number in another form", said.text)
+    return Verdict(False, "different number", said.text)
+
+
+def _is_rounded(said: Quantity, gold: Quantity) -> bool:
+    """Whether a number rounds to the gold one: 3.1416 to 3.14; or its point groups thousands."""
+    written = re.search(r"\.(\d+)", gold.text)
+    if re.sub(r"\D", "", said.text) == re.sub(r"\D", "", gold.text):
+        return said.value * gold.value > 0
+    return written is not None and round(said.value, len(written[1])) == gold.value
+
+
+def stated_quantity(text: str) -> Quantity | None:
+    """The only quantity that a plain statement asserts; None if there is none."""
+    text = " ".join(text.split())
+    if _UNSETTLED.search(text) or _ABOUT.search(text):
+        return None
+    text = _TOTAL.sub("", _SO.split(text)[-1])
+    bare = _EXACT.sub("", without_lead(text))
+    return read_quantity(bare) or _behind_equals(text) or _said(text)
+
+
+def is_near(value: Fraction, gold: Fraction, tolerance: float) -> bool:
+    """Whether a value is equal to the gold one, within a relative error."""
+    if not tolerance > 0:
+        return value == gold
+    # A tolerance of 0.1 is meant as written, not as the nearest binary number.
+    return abs(value - gold) <= Fraction(repr(min(tolerance, 1e6))) * abs(gold)
+
+
+def _behind_equals(text: str) -> Quantity | None:
+    """The quantity after the last equals sign, if there is one equation."""
+    _, found, tail = text.rpartition("=")
+    if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
+        return None
+    return read_quantity(without_lead(tail.strip()))
+
+
+def _said(text: str) -> Quantity | None:
+    """The value after the last verb that states one: "So the total is 8", 一共有8个."""
+    found = _SAYS.match(text) or _SAYS_ZH.fullmatch(text)
+    if found is None:
+        return None
+    head, verb = text[: found.start("verb")].lower(), lower(found["verb"])
+    certain = verb in _CERTAIN and not head.endswith("there ")
+    if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
+        return None
+    if re.search(r"\b(?:is|are|was|were)\b", head):
+        return None  # two statements: "3 is the number of cats, and the dogs are 5"
+    return read_quantity(_EXACT.sub("", found["tail"]), counted=verb.isascii() and not certain)
+
+
+def _names_another(stated: Statement, said: Quantity) -> bool:
+    """Whether a sentence beside a statement states another number."""
+    around = stated.explained
+    if not stated.marked:
+        *around, last = sentences(stated.spoken[-800:]) or [""]
+        if _ITEM.match(last) and around:
+            return True  # the last item of a list
+        if _CONCLUDES.match(last) or "=" in last:
+            return False
+        around = [plain(each) for each in around if stated_quantity(plain(each))]
+    for sentence in around:
+        numbers = {each.replace(",", "") for each in _DIGITS.findall(sentence)}
+        unsettled = stated.marked and numbers and _UNSETTLED.search(sentence)
+        if unsettled or (len(numbers) == 1 and Fraction(*numbers) not in (said.value, said.bare)):
+            return True
+        other = None if numbers else stated_quantity(sentence)
+        if other is not None and other.value != said.value:
+            return True
+    return False

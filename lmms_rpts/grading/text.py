@@ -1,0 +1,82 @@
+"""Comparison of texts: equal after normalisation, by edit distance, or as numbers within 5%."""
+
+from __future__ import annotations
+
+import re
+
+from lmms_rpts.grading.number import is_near, read_quantity, stated_quantity
+from lmms_rpts.grading.plain import LONGEST, normal, plain, without_lead
+from lmms_rpts.grading.statement import Statement, Verdict
+
+# From this similarity on, a text counts as the gold one (DocVQA, arXiv 2007.00398).
+_SIMILAR = 0.5
+# The relative error of a number that counts as the gold one (ChartQA, arXiv 2203.10244).
+_RELAXED = 0.05
+_LONGEST_COMPARED = 300
+
+_OPPOSITES = {
+    "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",
+    "正确": "错误",
+}  # fmt: skip
+_OTHER = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}}
+# "Yes, it is red."; but not "Yes, but only if it rains"
+_YES_NO = re.compile(
+    r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
+)
+_LIMITS = re.compile(
+    r"\b(?:but|if|unless|except|however|or|only|although|though|yes|no|maybe)\b|但|如果|除非|或|不过",
+    re.IGNORECASE,
+)
+_NUMBER = re.compile(r"[+-]?\d{1,40}")
+
+
+def gold_text(answer: str) -> str:
+    """The form of a gold answer for comparison; empty if it is empty or too long."""
+    return "" if len(answer) > LONGEST else normal(plain(answer))
+
+
+def text_verdict(stated: Statement, gold: str) -> Verdict:
+    """Whether a statement is the gold text, in the form of ``gold_text``."""
+    bare = normal(without_lead(stated.said))
+    if gold in (normal(stated.said), bare):
+        return Verdict(True, "the same text")
+    if gold in _OTHER:
+        found = _YES_NO.fullmatch(stated.said)
+        plainly = found and not _LIMITS.search(found["reason"])
+        word = normal(found[1]) if found and plainly else bare
+        if word in (gold, _OTHER[gold]):
+            return Verdict(word == gold, "the word or its opposite")
+    numbers = _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(bare)
+    if numbers and int(gold) != int(bare):  # 05 may be meant as 5
+        return Verdict(False, "different number")
+    return Verdict(None, "different wording")
+
+
+def anls_verdict(stated: Statement, gold: str) -> Verdict:
+    """Whether a statement is similar to the gold text: at most half of it has to be edited."""
+    wanted = plain(gold).casefold()
+    said = without_lead(stated.said).strip(" .。").casefold()
+    similar = 1 - _distance(said, wanted) / max(len(said), len(wanted), 1) >= _SIMILAR
+    return Verdict(similar, "similar text" if similar else "different text")
+
+
+def relaxed_verdict(stated: Statement, gold: str) -> Verdict:
+    """Whether a statement has the gold number within 5%, or is the gold text."""
+    wanted, said = read_quantity(plain(gold)), stated_quantity(stated.said)
+    if wanted is None or said is None:
+        return text_verdict(stated, gold_text(gold))
+    near = any(is_near(each, wanted.value, _RELAXED) for each in (said.value, said.bare))
+    return Verdict(near, "number within 5%" if near else "different number", said.text)
+
+
+def _distance(one: str, other: str) -> int:
+    """The Levenshtein distance of the first 300 characters of two texts."""
+    one, other = one[:_LONGEST_COMPARED], other[:_LONGEST_COMPARED]
+    above = list(range(len(other) + 1))
+    for row, character in enumerate(one, 1):
+        below = [row]
+        for column, mate in enumerate(other, 1):
+            cost = above[column - 1] + (character != mate)
+            below.append(min(above[column] + 1, below[-1] + 1, cost))
+        above = below
+    return above[-1]
