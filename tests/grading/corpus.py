@@ -21,6 +21,22 @@ def corpus() -> tuple[Row, ...]:
     return tuple(map(json.loads, text.split("\n")[:-1]))
 
 
+def labelled(path: Path) -> list[Row]:
+    """Real answers to problems of CMMaTH with undisputed labels, as rows of the corpus."""
+    answers = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [
+        {
+            "kind": "maths",
+            "question": answer["question"],
+            "gold": answer["reference"],
+            "response": answer["response"],
+            "expected": ["correct" if answer["label"] == "Yes" else "incorrect"],
+        }
+        for answer in answers
+        if not answer["debatable"]
+    ]
+
+
 def outcome(row: Row) -> Outcome:
     """The outcome of a row; without a gold answer, the best one of any gold answer."""
     options, marks = row.get("options", ()), row.get("marks", "")

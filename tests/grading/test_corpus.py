@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 
-from tests.grading.corpus import Faults, Row, corpus, faults_of
+from tests.grading.corpus import Faults, Row, corpus, faults_of, labelled
 from tests.grading.mmmu_style import answers
 from tests.support.reference import reference
 
@@ -26,10 +26,6 @@ def rows_of(chosen: Callable[[Row], bool]) -> list[Row]:
     rows = [row for row in corpus() if chosen(row)]
     assert rows
     return rows
-
-
-def lines_of(*parts: str) -> Iterable[Row]:
-    return map(json.loads, reference(*parts).read_text(encoding="utf-8").splitlines())
 
 
 def test_rows_are_valid_and_differ() -> None:
@@ -66,29 +62,15 @@ def test_forms_that_several_graders_got_wrong() -> None:
 def test_answers_to_problems_of_cmmath() -> None:
     """Real answers with the publishers' labels or our own, and plain ones of the corpus."""
     rows = rows_of(lambda row: row["origin"] == "cmmath plain")
-    for answer in lines_of("cmmath", "graded.jsonl"):
-        if not answer["debatable"]:
-            right = answer["label"] == "Yes"
-            rows.append(
-                {
-                    "kind": "maths",
-                    "question": answer["question"],
-                    "gold": answer["reference"],
-                    "response": answer["response"],
-                    "expected": ["correct" if right else "incorrect"],
-                    "origin": answer["source"],
-                }
-            )
+    rows += labelled(reference("cmmath", "graded.jsonl"))
     found = faults_of(rows)
     check(found, incorrect=0.02, undecided=0.3)
     assert found.undecided <= 0.3 * len(rows), f"{found.undecided} of {len(rows)} undecided"
 
 
 def test_kinds_of_faults_that_users_reported() -> None:
-    rows = [
-        {**row, "kind": "maths" if row["kind"] == "cmmath" else row["kind"]}
-        for row in lines_of("grading", "failures.jsonl")
-    ]
+    lines = reference("grading", "failures.jsonl").read_text(encoding="utf-8").splitlines()
+    rows = [json.loads(line.replace('"kind": "cmmath"', '"kind": "maths"')) for line in lines]
     check(faults_of(rows), incorrect=0.0, undecided=1.0)
 
 
