@@ -1,4 +1,4 @@
-"""Fuzzed responses through the filters of RPTS-Eval, ROME and CMMaTH: exceptions, time, memory.
+"""Fuzzed responses through the filters of RPTS-Eval: exceptions, time, memory.
 
 Each response is generated from a seed, in one of three ways:
 
@@ -9,7 +9,7 @@ Each response is generated from a seed, in one of three ways:
 - random characters.
 
 Each response is passed to ``rpts_transform``, ``rpts_score`` (judge: lexical) and
-``rpts_aggregate``, to ``rome_answer``, and to ``cmmath_grade``.
+``rpts_aggregate``. ``benchmarks/grading.py`` fuzzes the grading of answers.
 
 Prints the exceptions (responses left unscored because our code failed), the slowest responses, and
 the memory of the process over time. The exit status is 1 if there was an exception, if a response
@@ -39,69 +39,32 @@ from tqdm import tqdm
 from benchmarks.fuzz_responses import make_response
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.scoring.reading import FAULT
-from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from tests.support.rome import ENTRIES, make_doc
 
 BATCH = 25
 LONGEST_SECONDS = 1.0
 MOST_GROWTH = 64 * 2**20
 DEMO = Path(__file__).parents[1] / "lmms_rpts" / "demo"
-CORPUS = Path(__file__).parents[1] / "tests" / "grading" / "corpus.jsonl"
 
 
-class Pipelines:
-    """The filters, each with its own documents."""
+class Pipeline:
+    """The filters and the documents of the demo."""
 
     def __init__(self) -> None:
-        instances = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
-        self._instances = instances
-        self._questions = [
-            make_doc(
-                question=entry["question"],
-                task=entry["task"],
-                evaluator=entry["evaluator"],
-                evaluator_kwargs=json.dumps(entry["evaluator_kwargs"]),
-                reference=str(entry["reference"]),
-            )
-            for entry in ENTRIES
-        ]
-        self._problems = list(_problems())
-        self._rpts = (TransformFilter(judge="lexical"), ScoreFilter("lexical"), AggregateFilter())
-        self._graders = (RomeAnswerFilter(), CmmathGradeFilter())
+        self._instances = json.loads((DEMO / "instances.json").read_text(encoding="utf-8"))
+        self._filters = (
+            TransformFilter(judge="lexical"),
+            ScoreFilter("lexical"),
+            AggregateFilter(),
+        )
 
     def run(self, responses: Sequence[str], source: random.Random) -> list[str]:
         """The reasons recorded for the responses on which our code failed."""
         docs = source.choices(self._instances, k=len(responses))
         resps: Any = [[response] for response in responses]
-        for each in self._rpts:
+        for each in self._filters:
             resps = each.apply(resps, docs)
-        records = list(resps)
-        for grader, pool in zip(self._graders, (self._questions, self._problems), strict=True):
-            docs = source.choices(pool, k=len(responses))
-            records += grader.apply([[response] for response in responses], docs)
-        reasons = [json.loads(record)["reason"] or "" for record in records]
+        reasons = [json.loads(record)["reason"] or "" for record in resps]
         return [reason for reason in reasons if FAULT in reason]
-
-
-def _problems() -> Iterator[dict[str, Any]]:
-    """One document per question of CMMaTH in the grading corpus, with every type of answer."""
-    seen = set()
-    for line in CORPUS.read_text(encoding="utf-8").splitlines():
-        row = json.loads(line)
-        question = row.get("question", "")
-        if row["origin"] == "cmmath" and question not in seen:
-            seen.add(question)
-            yield {
-                "id": str(len(seen)),
-                "language": "zh",
-                "question": question,
-                "reference": row["gold"],
-                "form": "blank",
-                "analysis": "",
-                "knowledge_point": None,
-                "img_path": [],
-            }
 
 
 @contextmanager
@@ -130,7 +93,7 @@ def main() -> int:
     options.add_argument("--count", type=int, default=50_000)
     options.add_argument("--seed", type=int, default=1)
     chosen = options.parse_args()
-    source, pipelines = random.Random(chosen.seed), Pipelines()
+    source, pipeline = random.Random(chosen.seed), Pipeline()
     faults: Counter[str] = Counter()
     slowest: list[tuple[float, str]] = []
     held: list[int] = []
@@ -140,12 +103,12 @@ def main() -> int:
         responses = [make_response(source) for _ in range(BATCH)]
         state = source.getstate()
         with _quietly():
-            took, found = _timed(pipelines, responses, source)
+            took, found = _timed(pipeline, responses, source)
             faults.update(found)
             if took > LONGEST_SECONDS:  # find the slow one: run each response alone
                 for response in responses:
                     source.setstate(state)
-                    slowest.append((_timed(pipelines, [response], source)[0], response))
+                    slowest.append((_timed(pipeline, [response], source)[0], response))
         slowest = sorted(slowest, reverse=True)[:5]
         if number % max(1, len(batches) // 10) == 0:
             held.append(memory())
@@ -153,17 +116,17 @@ def main() -> int:
 
 
 def _timed(
-    pipelines: Pipelines, responses: Sequence[str], source: random.Random
+    pipeline: Pipeline, responses: Sequence[str], source: random.Random
 ) -> tuple[float, list[str]]:
     started = time.process_time()
-    found = pipelines.run(responses, source)
+    found = pipeline.run(responses, source)
     return time.process_time() - started, found
 
 
 def _report(
     count: int, faults: Counter[str], slowest: Sequence[tuple[float, str]], held: Sequence[int]
 ) -> int:
-    print(f"{count:,} responses, each through RPTS, ROME and CMMaTH")
+    print(f"{count:,} responses, each through the three filters")
     print(f"exceptions: {sum(faults.values())}")
     for reason, many in faults.most_common(20):
         print(f"  {many} x {reason!a}")

@@ -1,4 +1,4 @@
-"""Random responses, generated from a seed, for ``benchmarks/fuzz.py``."""
+"""Random responses, generated from a seed, for ``fuzz.py`` and ``grading.py``."""
 
 from __future__ import annotations
 

@@ -1,16 +1,16 @@
-"""The grading corpus, and the outcome of a row by the grader of its benchmark."""
+"""The grading corpus (README.md), and the outcome of a row."""
 
 from __future__ import annotations
 
 import json
+import string
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.grading import grade
-from lmms_rpts.tasks.cmmath.grading import grade as grade_cmmath
-from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
-from lmms_rpts.tasks.rome.strict import grade_strictly
+from lmms_rpts.grading.grader import Outcome, grade
 
 Row = dict[str, Any]
 
@@ -18,31 +18,71 @@ Row = dict[str, Any]
 @cache
 def corpus() -> tuple[Row, ...]:
     text = Path(__file__).with_name("corpus.jsonl").read_text(encoding="utf-8")
-    return tuple(json.loads(line) for line in text.splitlines())
+    return tuple(map(json.loads, text.split("\n")[:-1]))
 
 
-def outcome(row: Row) -> str:
-    """The outcome of a row by the grader of its benchmark."""
-    benchmark, gold, response = row.get("benchmark", {}), row["gold"], row["response"]
-    if benchmark.get("task") == "cmmath":
-        return grade_cmmath(row.get("question", ""), gold, response).outcome
-    if "evaluator" in benchmark:
-        score = grade_strictly(benchmark["evaluator"], benchmark["kwargs"], response)
-        # A strict score of 0 may mean wrong or undecided.
-        return "correct" if score == (row.get("score") or 1.0) else "undecided"
-    if "answers" in benchmark:
-        words = benchmark["numbers_as_words"]
-        found = text_contains(response, benchmark["answers"], numbers_as_words=words)
-        return {True: "correct", False: "incorrect", None: "undecided"}[found]
-    options = row.get("options", ())
-    if benchmark.get("task") == "reform_eval":
-        marks = row.get("marks") or [chr(ord("A") + at) for at in range(len(options))]
-        index, _ = chosen_option(response, options, marks)
-        if index is None:
-            return "undecided"
-        return "correct" if gold in (marks[index], None) else "incorrect"
-    if gold is not None:
-        kind, tolerance = row["kind"], row.get("tolerance", 0.0)
-        return grade(response, gold, kind=kind, options=options, tolerance=tolerance).outcome
-    stances = [grade(response, each, kind="agree").outcome for each in ("agree", "disagree")]
-    return max(stances, key=("incorrect", "undecided", "correct").index)
+def labelled(path: Path) -> list[Row]:
+    """Real answers to problems of CMMaTH with undisputed labels, as rows of the corpus."""
+    answers = map(json.loads, path.read_text(encoding="utf-8").splitlines())
+    return [
+        {
+            "kind": "maths",
+            "question": answer["question"],
+            "gold": answer["reference"],
+            "response": answer["response"],
+            "expected": ["correct" if answer["label"] == "Yes" else "incorrect"],
+        }
+        for answer in answers
+        if not answer["debatable"]
+    ]
+
+
+def outcome(row: Row) -> Outcome:
+    """The outcome of a row; without a gold answer, the best one of any gold answer."""
+    options, marks = row.get("options", ()), row.get("marks", "")
+    golds = [row["gold"]]
+    if row["gold"] is None:
+        letters = marks or string.ascii_uppercase[: len(options)]
+        golds = ["agree", "disagree"] if row["kind"] == "agree" else list(letters)
+    outcomes: list[Outcome] = [
+        grade(
+            row["response"],
+            gold,
+            kind=row["kind"],
+            options=options,
+            marks=tuple(marks),
+            tolerance=row.get("tolerance", 0.0),
+            question=row.get("question", ""),
+        ).outcome
+        for gold in golds
+    ]
+    return max(outcomes, key=("incorrect", "undecided", "correct").index)
+
+
+@dataclass(frozen=True)
+class Faults:
+    """What was graded otherwise than is right, and how many answers there are.
+
+    ``plain`` are right answers in a plain form; only these should be decided.
+    """
+
+    wrong_correct: list[Row]
+    right_incorrect: list[Row]
+    right_undecided: list[Row]
+    right: int
+    plain: int
+    undecided: int
+
+
+def faults_of(rows: Sequence[Row]) -> Faults:
+    graded = [(row, outcome(row)) for row in rows]
+    right = [(row, said) for row, said in graded if "correct" in row["expected"]]
+    plain = [(row, said) for row, said in right if row["expected"] == ["correct"]]
+    return Faults(
+        [row for row, said in graded if said == "correct" and "correct" not in row["expected"]],
+        [row for row, said in right if said == "incorrect"],
+        [row for row, said in plain if said == "undecided"],
+        right=len(right),
+        plain=len(plain),
+        undecided=sum(said == "undecided" for _, said in graded),
+    )

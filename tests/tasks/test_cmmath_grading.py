@@ -12,7 +12,6 @@ from typing import get_args
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from benchmarks.cmmath_grading import grade_all
 from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Outcome, grade
 from tests.grading.corpus import corpus
 from tests.support.growth import assert_linear_in_text
@@ -71,18 +70,6 @@ def test_no_row_is_copied_from_the_publishers() -> None:
     for question, _, response in corpus_rows():
         texts = [question, response if len(response) > 20 else ""]
         assert not [text for text in texts if text and squeezed(text) in known]
-
-
-def test_the_rules_agree_with_graded_answers_and_abstain_seldom() -> None:
-    """Real answers with the publishers' labels, and our own."""
-    sure = [e for e in grade_all(reference("cmmath", "graded.jsonl")) if not e.row["debatable"]]
-    decided = [each for each in sure if each.decided]
-    wrong = [each.grade for each in decided if not each.agrees]
-    assert len(wrong) <= 0.02 * len(decided), wrong
-    assert len(sure) - len(decided) <= 0.05 * len(sure)
-    for source in {each.row["source"] for each in sure}:
-        some = [each.decided for each in sure if each.row["source"] == source]
-        assert some.count(False) <= 0.08 * len(some), source
 
 
 OPTIONS = "正确的是（   ）．\n\nA.$$16$$人\nB.$$18$$人\nC.$$20$$人\nD.$$24$$人"
