@@ -302,7 +302,7 @@ _VERB = re.compile(
 _ENDS = re.compile(r"\s?(?:$|[.!,，。;；:]|(?:on|in|at|with|by|there)\s|的)")
 # What may stand around a chosen option besides words
 _PUNCTUATION = re.compile(
-    r"[\s*_\"'“”‘’`.,，。:：;；!！()（）\[\]【】「」{}<>《》$#✓✔✅|]*(?:[-•–—]\s)?[\s*_(\[]*"
+    r"[\s*_\"'“”‘’`.,，。:：;；!！()（）\[\]【】「」{}<>《》$#✓✔✅]*(?:[-•–—]\s)?[\s*_(\[]*"
 )
 
 

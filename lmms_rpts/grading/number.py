@@ -15,31 +15,16 @@ from lmms_rpts.grading.plain import WIDE, plain, without_lead
 from lmms_rpts.grading.statement import Statement, Verdict, sentences
 from lmms_rpts.reasoning.clues import lower
 
-_ONES = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-)
-_TENS = "twenty thirty forty fifty sixty seventy eighty ninety"
-_WORDS = {word: value for value, word in enumerate(_ONES.split())} | {
-    word: 10 * value for value, word in enumerate(_TENS.split(), 2)
+_LISTS = {name: text.split() for name, text in VOCABULARY["numbers"].items()}
+_WORDS = {word: value for value, word in enumerate(_LISTS["ones"])} | {
+    word: 10 * value for value, word in enumerate(_LISTS["tens"], 2)
 }
-_SCALES = {
-    "hundred": 100,
-    "thousand": 10**3,
-    "million": 10**6,
-    "billion": 10**9,
-    "trillion": 10**12,
-}
-_CHINESE_DIGITS = {digit: value for value, digit in enumerate("零一二三四五六七八九")} | {
-    "〇": 0,
-    "两": 2,
-}
+_SCALES = dict(zip(_LISTS["scales"], (100, 10**3, 10**6, 10**9, 10**12), strict=True))
+_CHINESE_DIGITS = {digit: at % 10 for at, digit in enumerate("零一二三四五六七八九〇")} | {"两": 2}
 _CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 # 个, 只: counters say nothing about what is counted.
 _COUNTERS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
-_UNITS = {
-    name: names[0] for names in (row.split() for row in VOCABULARY["units"]) for name in names
-}
+_UNITS = {name: row.split()[0] for row in VOCABULARY["units"] for name in row.split()}
 _KNOWN = frozenset(_UNITS.values())
 
 # -1,234.5, $5, 2 1/3, 1.5e3, 3×10^4, 2.5 million, 12万, 45%, 负5
@@ -66,8 +51,6 @@ _CHINESE = re.compile(
     r"(?P<minus>[负-])?(?P<count>[零〇一两二三四五六七八九十百千万亿]{1,20}(?![点分成又半折])"
     r"|\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20})"
 )
-# 五六个 means five or six.
-_ESTIMATES = frozenset("一二 一两 二三 两三 三两 三四 三五 四五 五六 六七 七八 八九".split())  # noqa: SIM905
 NUMBER_WORD = re.compile(rf"(?<![A-Za-z])(?:{_NUMBER_WORDS})(?![A-Za-z])", re.IGNORECASE)
 """A number word in a text, as in "two birds and three cats"."""
 
@@ -97,30 +80,20 @@ class _Number(NamedTuple):
     currency: str = ""
 
 
-def read_quantity(text: str, *, counted: bool = False) -> Quantity | None:
-    """The quantity that a plain text is; None if it is anything else, or more than one.
-
-    ``counted``: "one" is a number here, as in "There is one bird".
-    """
+def read_quantity(text: str) -> Quantity | None:
+    """The quantity that a plain text is; None if it is anything else, or more than one."""
     text = text.strip(" ,;:\"'，；：").rstrip(" .。")
     if text[:1] == "(" and text[-1:] == ")" and text.count("(") == 1:
         text = text[1:-1].strip()
     if text.startswith("~") or not 0 < len(text) <= 300:
         return None
-    aside = _ASIDE.search(text)
-    again = read_quantity(aside[1]) if aside else None  # eight (8), but not 8 (9)
-    core = text[: aside.start()] if aside else text
-    readers = (_in_digits, _in_english, _in_chinese)
-    found = max(
-        filter(None, (read(core) for read in readers)), key=lambda one: one.end, default=None
-    )
-    if found is None or (again and again.value != found.value):
+    numbers = filter(None, (read(text) for read in (_in_digits, _in_english, _in_chinese)))
+    found = max(numbers, key=lambda number: number.end, default=None)
+    if found is None:
         return None
-    rest = core[found.end :]
-    unit = _unit_of(rest, core[: found.end])
+    unit = _unit_of(text[found.end :], text[: found.end])
     currency = _UNITS.get(lower(found.currency), "")
-    one = lower(core[: found.end]) == "one" and not counted and unit not in ("", *_KNOWN)
-    if unit is None or (currency and unit) or one:
+    if unit is None or (currency and unit):
         return None
     return Quantity(found.value, currency or unit, found.bare, text)
 
@@ -139,8 +112,6 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
 
 # Units
 
-# "eight (8)", "12 cm (about 5 in)"
-_ASIDE = re.compile(r"\s\(([^()]{0,120})\)$")
 # These scale a number, or make it another thing: 5 lakh, 5 ppm, 5 BC, 5 am, 8k, 5ish
 _SCALING = re.compile(
     r"(?<![a-z])(?:[kmgtb]|lakh|lac|crore|mil|mio|mln|mrd|myriad|ten|basi|bil|bln|tr?n|grand|gross|doz|pct|percentage|pp[mbt]|bps?"
@@ -164,8 +135,12 @@ def _unit_of(rest: str, number: str) -> str | None:
         or not _WORDS_ONLY.fullmatch(rest)
     ):
         return None
-    # 三角形, 一只猫: without a counter, a Chinese number is a part of a word
-    if not number[0].isascii() and (rest[0] not in _COUNTERS or (number == "一" and rest[1:])):
+    # "It is one thing"; 三角形, 一只猫: without a counter, a Chinese number is a part of a word
+    if (
+        lower(number) == "one"
+        or (not number[0].isascii()
+        and (rest[0] not in _COUNTERS or (number == "一" and rest[1:])))
+    ):
         return None
     words = rest.split()
     single = any(len(word) == 1 and word < WIDE[0] for word in words)
@@ -252,7 +227,7 @@ def _integer(words: list[str]) -> int | None:
 def _in_chinese(text: str) -> _Number | None:
     """一百零五, 负三, 1万5千."""
     found = _CHINESE.match(text)
-    if found is None or found["count"] in (*_ESTIMATES, "百", "千", "万", "亿"):
+    if found is None or found["count"] in (*_LISTS["estimates"], "百", "千", "万", "亿"):
         return None
     value = _chinese_value(found["count"])
     if value is None:
@@ -385,7 +360,7 @@ def _said(text: str) -> Quantity | None:
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
-    return read_quantity(_EXACT.sub("", found["tail"]), counted=verb.isascii() and not certain)
+    return read_quantity(_EXACT.sub("", found["tail"]))
 
 
 def _names_another(stated: Statement, said: Quantity) -> bool:

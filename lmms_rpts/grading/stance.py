@@ -119,7 +119,8 @@ def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> boo
     before = sentences(line)[-1:] if stated.marked else []
     rest += "\n".join(each for each in sentences(stated.after) if not is_small_talk(each))
     rest = "\n".join((*before, rest))
-    if _SECOND_THOUGHTS.search(rest):
+    sides = [each for each in sentences(stated.after) if _SIDE.search(each)]
+    if _SECOND_THOUGHTS.search(rest) or any(leading_stance(each)[0] != answer for each in sides):
         return True
     return any(
         ((lower(word["word"]) in ("agree", "同意")) == (word["not"] is None)) != (answer == "agree")

@@ -13,15 +13,19 @@ from functools import cached_property
 from itertools import islice
 from typing import NamedTuple
 
-from lmms_rpts.grading.patterns import phrases
+import regex
+
+from lmms_rpts.grading.patterns import find_all, phrases
 from lmms_rpts.grading.plain import LONGEST, plain
 from lmms_rpts.reasoning.thinking import INVENTED, first_turn, split_thinking
 
 # Characters that are read, at the end of a response.
 READ = 20_000
+_BEGINNING = 200
 # Characters at the end that are searched first: most answers stand there.
 _TAIL = 1_600
-_BOX = "\\boxed"
+# "\boxed{\frac{1}{2}}", also without the last bracket
+_BOXED = regex.compile(r"\\boxed\s?\{((?:[^{}\n]|\{(?1)\})*+)(?:\}|$)", regex.MULTILINE)
 # Characters between boxes of one answer.
 _NEAR = 16
 _MARKUP = r"[\s*_`\"”]{0,4}"
@@ -62,7 +66,9 @@ _HEADING = re.compile(
     re.IGNORECASE | re.MULTILINE,
 )
 # "(B)", "15", "12 cm" on a line of its own; and "B) Porto" above an explanation
-_ALONE = re.compile(r"[*_`(\[$]{0,4}(?:[A-J]|-?[\d.,/]{1,12}(?:\s?[%\w]{1,8})?)[*_`)\].$]{0,4}")
+_ALONE = re.compile(
+    r"[*_`(\[$]{0,4}(?:[A-J]|-?\.?\d[\d.,/]{0,11}(?:\s?[%\w]{1,8})?)[*_`)\].$]{0,4}"
+)
 _HEAD = re.compile(rf"{_ALONE.pattern}|[*_`(\[$]{{0,4}}[A-J][*_`)\].:$]{{1,4}}\s.{{1,60}}")
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})(?:</answer>|$)", re.IGNORECASE)
 _STEP_TAG = re.compile(r"</?step\s?\d{0,3}>", re.IGNORECASE)
@@ -195,7 +201,7 @@ class Statement:
 def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty if there is none."""
     spoken = _spoken(response)
-    box_at, boxes, box_end = _last_boxes(spoken) if _BOX in spoken else (-1, "", -1)
+    box_at, boxes, box_end = _last_boxes(spoken)
     for start, end in islice(_marks(spoken), 40):
         if start < box_at:
             break
@@ -250,8 +256,10 @@ def gives_up(text: str) -> bool:
 
 
 def _spoken(response: str) -> str:
+    if len(response) > READ:  # the tag that opens the thinking stands at the beginning
+        response = f"{response[:_BEGINNING]}\n{response[-READ:]}"
     spoken = split_thinking(response.replace("\r\n", "\n").translate(_DIGITS))[0]
-    spoken = first_turn(spoken[-READ:], INVENTED)
+    spoken = first_turn(spoken, INVENTED)
     # Long runs of one sign hold no answer, and patterns are slow with them.
     spoken = re.sub(r"([\W_])\1{9,}", lambda found: found[1] * 9, spoken.replace("```", "\n"))
     if "<" in spoken:
@@ -259,21 +267,9 @@ def _spoken(response: str) -> str:
     lines = spoken.rstrip().split("\n")
     while len(lines) > 1 and (not lines[-1].strip() or is_small_talk(lines[-1])):
         lines.pop()
-    spoken = "\n".join(map(_row, lines))
+    spoken = "\n".join(lines)
     spoken = _DISPLAYED.sub(lambda found: found[0].replace("\n", " "), spoken)
     return _JOINS.sub(r"\g<end> ", spoken)
-
-
-def _row(line: str) -> str:
-    """A row of a markdown table as a line: the first cell is the label of the others."""
-    row = line.strip()
-    if not (row[:1] == row[-1:] == "|" and row.count("|") > 2):
-        return line
-    cells = [cell.strip() for cell in row[1:-1].split("|")]
-    if all(set(cell) <= set(":- ") for cell in cells):
-        return ""
-    first, *others = cells
-    return f"{first}{' ' if first.endswith((')', '）')) else '：'}{'；'.join(others)}"
 
 
 def _sentence(text: str, end: int) -> str:
@@ -284,33 +280,16 @@ def _sentence(text: str, end: int) -> str:
 
 def _last_boxes(text: str) -> tuple[int, str, int]:
     """Start, content and end of the last boxes of a line; the start is -1 if there is none."""
-    contents: list[str] = []
-    first, last, end = -1, -1, len(text)
-    for _ in range(20):
-        start = text.rfind(_BOX, 0, end)
-        if start < 0 or (contents and "\n" in text[start:first]):
+    contents, first, last = "", -1, -1
+    for found in reversed(find_all(_BOXED, text)):
+        if not contents:
+            contents, first, last = found[1].strip(), found.start(), found.end()
+        elif "\n" in text[found.end() : first]:
             break
-        content, stop = _braced(text, start + len(_BOX))
-        if content.strip():
-            # Boxes with words between them are alternatives: "45 because the other, 54, is not odd"
-            joint = "; " if len(text[stop:first]) < _NEAR else " or "
-            contents = [content.strip(), *([joint] if contents else []), *contents]
-            first, last = start, max(last, stop)
-        end = start
-    return first, "".join(contents), last
-
-
-def _braced(text: str, start: int) -> tuple[str, int]:
-    opening = text.find("{", start, start + 3)
-    if opening < 0:
-        return "", start
-    depth = 0
-    for place in range(opening, min(len(text), opening + 2000)):
-        depth += {"{": 1, "}": -1}.get(text[place], 0)
-        if depth == 0:
-            return text[opening + 1 : place], place + 1
-    line = text[opening + 1 : opening + 2000].split("\n", 1)[0]
-    return line, opening + 1 + len(line)
+        else:  # Boxes with words between them are alternatives: "45 as the other, 54, is not odd"
+            joint = "; " if first - found.end() < _NEAR else " or "
+            contents, first = f"{found[1].strip()}{joint}{contents}", found.start()
+    return first, contents, last
 
 
 def _marks(text: str) -> Iterator[tuple[int, int]]:
@@ -330,9 +309,11 @@ def _content(text: str, start: int) -> tuple[str, int]:
         at += len(text[at:]) - len(text[at:].lstrip("\n \t*"))
         line = text[at : at + 4000].partition("\n")[0]
     end = _END.search(line, len(line) - len(line.lstrip(" .。")))
-    if end and not _NUMBERED.match(line) and line[end.start() :].strip(" *.。"):
-        return line[: end.start()].strip(" \t\n*_"), at + end.start()
     stop = at + len(line)
+    if end and not _NUMBERED.match(line):
+        more = line[end.start() :].strip(" *.。")
+        if more or not _BULLET.match(text, stop + 1):
+            return line[: end.start()].strip(" \t\n*_"), at + end.start()
     while _BULLET.match(text, stop + 1):
         below = text.find("\n", stop + 1)
         stop = len(text) if below < 0 else below

@@ -14,11 +14,7 @@ _SIMILAR = 0.5
 _RELAXED = 0.05
 _LONGEST_COMPARED = 300
 
-_OPPOSITES = {
-    "yes": "no", "true": "false", "correct": "incorrect", "right": "wrong", "是": "否", "对": "错",
-    "正确": "错误",
-}  # fmt: skip
-_OTHER = {**_OPPOSITES, **{other: one for one, other in _OPPOSITES.items()}}
+_YES, _NO = "yes true correct right 是 对 正确", "no false incorrect wrong 否 错 错误"
 # "Yes, it is red."; but not "Yes, but only if it rains"
 _YES_NO = re.compile(
     r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
@@ -40,11 +36,12 @@ def text_verdict(stated: Statement, gold: str) -> Verdict:
     bare = normal(without_lead(stated.said))
     if gold in (normal(stated.said), bare):
         return Verdict(True, "the same text")
-    if gold in _OTHER:
-        found = _YES_NO.fullmatch(stated.said)
-        plainly = found and not _LIMITS.search(found["reason"])
-        word = normal(found[1]) if found and plainly else bare
-        if word in (gold, _OTHER[gold]):
+    found = _YES_NO.fullmatch(stated.said)
+    plainly = found and not _LIMITS.search(found["reason"])
+    word = normal(found[1]) if found and plainly else bare
+    sides = [words.split() for words in (_YES, _NO)]
+    for same, other in (sides, reversed(sides)):
+        if gold in same and (word == gold or word in other):
             return Verdict(word == gold, "the word or its opposite")
     numbers = _NUMBER.fullmatch(gold) and _NUMBER.fullmatch(bare)
     if numbers and int(gold) != int(bare):  # 05 may be meant as 5
