@@ -251,6 +251,8 @@ def _joined(text: str, spans: list[_Span]) -> list[_Span]:
 # Reading of a choice
 
 _CHOOSES, _UNSETTLED, _UNSURE = map(phrases, ("chooses", "unsettled", "unsure"))
+# "No, there is no dog" says no; "no, but ..." does not
+_LIMITS = phrases("limits")
 # "D (not A, B or C)", "anything but B", "I'd eliminate B": what denies the tokens after it
 _DENIES = re.compile(
     rf"{either('denies')}[^{_TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
@@ -287,11 +289,9 @@ _REASON = re.compile(
     r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
     re.IGNORECASE,
 )
-# "No, there is no dog" says no; "no, but ..." does not
-_LIMITS = re.compile(
-    r"\b(?:but|if|unless|except|however|or|only|although|though|yes|maybe)\b|但|如果|除非|或|不过",
-    re.IGNORECASE,
-)
+# "(A) London", and what stands between a mark and the words that it leads
+_BRACKETED_MARK = re.compile(r"[(\[]\s?\w{1,2}\s?[)\]]")
+_MARK_ENDS = re.compile(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?\S")
 # "The city is", "it costs", 这是一只: before the text of an option, which then answers
 _VERB = re.compile(
     r"(?:(?:^|\s)(?:is|are|was|were|be|costs?|shows?)(?:\sto)?(?:\san?|\sthe)?"
@@ -388,34 +388,19 @@ class _Reader:
         return False
 
     def _alone(self, text: str) -> Choice | None:
-        """The choice of a text that is nothing but a mark, or an option."""
+        """The choice of a text that is nothing but the text of an option, or a row of marks."""
         bare = text.strip(" \t\n*_.。:：!！,，;；")
-        letter = re.fullmatch(r"[\W_]{0,8}([A-Za-z0-9]{1,3})(?:[\W_]{1,8}\1){0,20}[\W_]{0,8}", bare)
-        mark = self.options.mark_of.get(letter[1].casefold()) if letter else None
-        quoted = bare[:1] + bare[-1:] in ("''", '""', "<>", "‘’", "“”")
-        around = re.sub("[A-Za-z0-9]", "", bare[1:-1] if quoted else bare)
-        if mark and (
-            not _PUNCTUATION.fullmatch(around)
-            or re.search(r"\w['′]", bare[:-1] if quoted else bare)
-        ):
-            mark = None
-        marked = re.match(r"[(\[]\s?\w{1,2}\s?[)\]]", bare)
-        same = self.options.of_text(bare) if not marked else frozenset()
-        # "a" is the option that says a, "A" is the first one
-        either = mark and same and same != {mark} and not re.search(r"[(\[{【「<]", bare)
-        if either and (not bare.isalpha() or bare in self.options.shown):
-            return Choice(None, "letter or text")
-        if mark:
-            return Choice(frozenset({mark}), "letter")
         if self.several:
             parts = [each.strip("()[]") for each in re.split(r"[\s,、;/&.．]+", bare)]
             if len(parts) == 1 and parts[0].isalpha():
-                parts = list(parts[0])
+                parts = list(parts[0])  # BC
             marks = [self.options.mark_of.get(each.casefold()) for each in parts[:27]]
             if None not in marks:
                 return Choice(frozenset(filter(None, marks)), "letter")
-        if len(same) > 1:
-            return Choice(None, _SEVERAL)
+        same = self.options.of_text(bare) if not _BRACKETED_MARK.match(bare) else frozenset()
+        mark = self.options.mark_of.get(bare.casefold())
+        if len(same) > 1 or (same and mark and same != {mark}):
+            return Choice(None, _SEVERAL)  # "a" is the option that says a, "A" is the first one
         return Choice(same, "the option's text") if same else None
 
     def _clause(self, clause: str, named: list[Named], text: str) -> frozenset[str] | None:
@@ -428,13 +413,13 @@ class _Reader:
         texts = {each.kind for each in named} == {"text"} and len(named) == 1
         if texts and head.count("(") != tail.count(")"):
             return None  # (15, 3)
+        last = named[-1]
         if leads and all(map(self._leads, between)):
-            if self._leads(tail) or self._follows(tail, named[-1]):
+            # "(B) It looks like a dog", and without texts of options "B. a dog"
+            goes_on = last.own or (_MARK_ENDS.match(tail) and not any(self.options.texts))
+            goes_on = goes_on and last.kind == "mark" and not _UNSETTLED.search(tail)
+            if self._leads(tail) or (goes_on and self.options.of_value(tail) <= last.marks):
                 return frozenset().union(*marks)
-            if named[0].kind == "mark" and named[0].own and not _UNSETTLED.search(tail):
-                return named[
-                    0
-                ].marks  # "B. Paris is the capital of France", "(B) It looks like a dog"
         around = f"{head} {tail}"
         unsure = _UNSETTLED.search(around) or _UNSURE.search(around)
         if texts and _VERB.search(head) and _ENDS.match(tail) and not unsure:
@@ -455,14 +440,6 @@ class _Reader:
     def _content(self, text: str) -> int:
         """The number of words that do more than choose."""
         return len(re.findall(rf"[{WIDE}]|\w+", _CHOOSES.sub(" ", text)))
-
-    def _follows(self, tail: str, named: Named) -> bool:
-        """Whether a mark leads the words after it: "B. a dog", "(B) 42", unless another's."""
-        found = re.match(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?(\S.*)$", tail, re.DOTALL)
-        if not found or named.kind != "mark" or _UNSETTLED.search(tail):
-            return False
-        same = self.options.of_value(found[1])
-        return named.marks <= same if same else not any(self.options.texts)
 
     def _undenied(self, masked: str) -> str:
         """The text without the tokens that it denies."""

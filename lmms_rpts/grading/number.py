@@ -136,10 +136,8 @@ def _unit_of(rest: str, number: str) -> str | None:
     ):
         return None
     # "It is one thing"; 三角形, 一只猫: without a counter, a Chinese number is a part of a word
-    if (
-        lower(number) == "one"
-        or (not number[0].isascii()
-        and (rest[0] not in _COUNTERS or (number == "一" and rest[1:])))
+    if lower(number) == "one" or (
+        not number[0].isascii() and (rest[0] not in _COUNTERS or (number == "一" and rest[1:]))
     ):
         return None
     words = rest.split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from lmms_rpts.grading.number import is_near, read_quantity, stated_quantity
+from lmms_rpts.grading.patterns import phrases
 from lmms_rpts.grading.plain import LONGEST, normal, plain, without_lead
 from lmms_rpts.grading.statement import Statement, Verdict
 
@@ -19,10 +20,7 @@ _YES, _NO = "yes true correct right 是 对 正确", "no false incorrect wrong �
 _YES_NO = re.compile(
     r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
 )
-_LIMITS = re.compile(
-    r"\b(?:but|if|unless|except|however|or|only|although|though|yes|no|maybe)\b|但|如果|除非|或|不过",
-    re.IGNORECASE,
-)
+_LIMITS = phrases("limits")
 _NUMBER = re.compile(r"[+-]?\d{1,40}")
 
 
