@@ -66,7 +66,6 @@ SEVERAL = [
     ("choice", ("A", "C"), "Answer: B", "incorrect"),
     ("text", ("red", "crimson"), "Answer: crimson", "correct"),
     ("text", ("red", "crimson"), "Crimson", "correct"),
-    ("text", ("yes", "true"), "No", "incorrect"),
 ]  # fmt: skip
 # ANLS of DocVQA: correct from a similarity of 0.5 on, 1 - edits / length of the longer text
 ANLS = [
