@@ -128,12 +128,8 @@ def _unit_of(rest: str, number: str) -> str | None:
     unit = canonical_unit(rest)
     if unit in _KNOWN or not rest:
         return unit
-    if (
-        NUMBER_WORD.search(rest)
-        or rest[0] in _CHINESE_DIGITS
-        or _CHANGES.search(rest)
-        or not _WORDS_ONLY.fullmatch(rest)
-    ):
+    more = NUMBER_WORD.search(rest) or rest[0] in _CHINESE_DIGITS
+    if more or _CHANGES.search(rest) or not _WORDS_ONLY.fullmatch(rest):
         return None
     # "It is one thing"; 三角形, 一只猫: without a counter, a Chinese number is a part of a word
     if lower(number) == "one" or (
@@ -352,9 +348,8 @@ def _said(text: str) -> Quantity | None:
     found = _SAYS.match(text) or _SAYS_ZH.fullmatch(text)
     if found is None:
         return None
-    head, verb = text[: found.start("verb")].lower(), lower(found["verb"])
-    certain = verb in _CERTAIN and not head.endswith("there ")
-    if not certain and (re.search(r"\d", head) or NUMBER_WORD.search(head)):
+    head = lower(text[: found.start("verb")])
+    if lower(found["verb"]) not in _CERTAIN and re.search(rf"\d|{NUMBER_WORD.pattern}", head):
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
