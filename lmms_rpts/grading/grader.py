@@ -17,7 +17,7 @@ from lmms_rpts.grading.maths import maths_verdict
 from lmms_rpts.grading.number import number_verdict, read_quantity
 from lmms_rpts.grading.plain import LONGEST, plain
 from lmms_rpts.grading.stance import read_stance
-from lmms_rpts.grading.statement import Statement, Verdict, find_statement
+from lmms_rpts.grading.statement import Statement, Verdict, find_statement, gives_up
 from lmms_rpts.grading.text import anls_verdict, gold_text, relaxed_verdict, text_verdict
 
 AnswerKind = Literal["choice", "number", "text", "agree"]
@@ -90,7 +90,7 @@ def grade(
     verdict_of = None if kind == "choice" else _grader(kind, gold, tolerance, question)
     if verdict_of is None:
         return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
-    return _value_grade(find_statement(response), verdict_of)
+    return _value_grade(find_statement(response), verdict_of, refusal=gives_up(gold))
 
 
 def find_final_answer(response: str) -> str:
@@ -184,19 +184,21 @@ def _grader(kind: Kind, gold: str, tolerance: float, question: str) -> _VerdictO
     text = gold_text(gold)
     if not _WORD.search(text):
         return None
-    return {
-        "maths": lambda stated: maths_verdict(stated, gold, question),
-        "anls": lambda stated: anls_verdict(stated, gold),
-        "relaxed": lambda stated: relaxed_verdict(stated, gold),
-    }.get(kind, lambda stated: text_verdict(stated, text))
+    if kind == "maths":
+        return lambda stated: maths_verdict(stated, gold, question)
+    if kind == "text":
+        return lambda stated: text_verdict(stated, text)
+    verdict = anls_verdict if kind == "anls" else relaxed_verdict
+    return lambda stated: verdict(stated, gold)
 
 
-def _value_grade(stated: Statement, verdict_of: _VerdictOf) -> Grade:
+def _value_grade(stated: Statement, verdict_of: _VerdictOf, *, refusal: bool) -> Grade:
+    """The grade of a value; ``refusal``: the gold answer says that there is none."""
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
     correct, rule, value = verdict_of(stated)
     answer = _shown(value or stated.said)
-    if correct is None and stated.gives_up and not value and not stated.marked:
+    if correct is None and stated.gives_up and not value and not refusal:
         silent = not stated.doubt and not re.search(r"\d", stated.end)
         return Grade("incorrect" if silent else "undecided", answer, "gives up")
     if correct is not None and stated.doubt:

@@ -24,7 +24,9 @@ _CHINESE_DIGITS = {digit: at % 10 for at, digit in enumerate("零一二三四五
 _CHINESE_SCALES = {"十": 10, "百": 100, "千": 1000, "万": 10**4, "亿": 10**8}
 # 个, 只: counters say nothing about what is counted.
 _COUNTERS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间次种人颗粒支枝杯瓶")
-_UNITS = {name: row.split()[0] for row in VOCABULARY["units"] for name in row.split()}
+_UNITS: dict[str, str] = {
+    name: row.split()[0] for row in VOCABULARY["units"] for name in row.split()
+}
 _KNOWN = frozenset(_UNITS.values())
 
 # -1,234.5, $5, 2 1/3, 1.5e3, 3×10^4, 2.5 million, 12万, 45%, 负5

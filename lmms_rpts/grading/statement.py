@@ -148,8 +148,8 @@ class Statement:
 
     @property
     def gives_up(self) -> bool:
-        """Whether the end of the response says that the question cannot be answered."""
-        return gives_up(self.text) or gives_up(self.end)
+        """Whether the response says in the end that the question cannot be answered."""
+        return gives_up(self.text if self.marked else self.end)
 
     @cached_property
     def doubt(self) -> str:

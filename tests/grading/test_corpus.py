@@ -54,11 +54,6 @@ def test_maths() -> None:
     check(faults_of(rows), incorrect=0.01, undecided=1.0)
 
 
-def test_forms_that_several_graders_got_wrong() -> None:
-    rows = rows_of(lambda row: row["origin"].startswith("issue"))
-    check(faults_of(rows), incorrect=0.0, undecided=0.25)
-
-
 def test_answers_to_problems_of_cmmath() -> None:
     """Real answers with the publishers' labels or our own, and plain ones of the corpus."""
     rows = rows_of(lambda row: row["origin"] == "cmmath plain")
