@@ -21,7 +21,8 @@ from rich.markup import escape
 from rich.table import Table
 
 from lmms_rpts.grading.formulas import parse
-from lmms_rpts.tasks.cmmath.grading import ANSWER_TYPES, Grade, grade
+from lmms_rpts.grading.grader import Grade
+from lmms_rpts.tasks.cmmath.scorer import grade_by_rules as grade
 from tests.support.reference import find_reference
 
 ROUNDS = 20
@@ -81,11 +82,6 @@ def _table(graded: Sequence[Graded]) -> Table:
     table = Table("type", "answers", "undecided", "agreement", "precision", "recall", "right")
     for column in table.columns[1:]:
         column.justify = "right"
-    for name in ANSWER_TYPES:
-        some = [each for each in graded if each.grade.answer_type == name]
-        if some:
-            table.add_row(name, *_cells(some))
-    table.add_section()
     table.add_row("all", *_cells(graded))
     return table
 
@@ -128,7 +124,7 @@ def _show(console: Console, graded: Sequence[Graded]) -> None:
     for each in graded:
         found, row = each.grade, each.row
         console.print(
-            f"{row['label']} but {found.outcome} ({found.answer_type}: {escape(found.rule)})\n"
+            f"{row['label']} but {found.outcome} ({escape(found.rule)})\n"
             f"  reference {escape(repr(row['reference']))}\n"
             f"  answer    {escape(repr(found.answer))}"
             + ("\n  debatable label" if row["debatable"] else "")

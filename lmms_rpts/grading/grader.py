@@ -29,7 +29,7 @@ from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.grading.statement import Statement, Verdict, find_statement
 from lmms_rpts.grading.text_grading import gold_text, text_verdict
 
-AnswerKind = Literal["choice", "number", "text"]
+AnswerKind = Literal["choice", "number", "text", "agree"]
 Kind = Literal["choice", "number", "text", "anls", "relaxed", "agree", "maths"]
 Outcome = Literal["correct", "incorrect", "undecided"]
 
@@ -156,6 +156,8 @@ def infer_kind(gold: str, options: Sequence[str] = (), marks: Sequence[str] = ()
     given = gold.strip()
     if options and gold_fault("choice", given, options, marks) is None:
         return "choice"
+    if given in ("agree", "disagree"):  # provisional
+        return "agree"
     if re.fullmatch("[A-J]", given):
         return "choice"
     return "number" if gold_fault("number", given) is None else "text"

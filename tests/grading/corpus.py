@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.grading import grade
-from lmms_rpts.tasks.cmmath.grading import grade as grade_cmmath
-from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
+from lmms_rpts.tasks.cmmath.scorer import grade_by_rules as grade_cmmath
+from lmms_rpts.tasks.reform_eval.strict import chosen_option
 from lmms_rpts.tasks.rome.strict import grade_strictly
 
 Row = dict[str, Any]
@@ -31,9 +31,7 @@ def outcome(row: Row) -> str:
         # A strict score of 0 may mean wrong or undecided.
         return "correct" if score == (row.get("score") or 1.0) else "undecided"
     if "answers" in benchmark:
-        words = benchmark["numbers_as_words"]
-        found = text_contains(response, benchmark["answers"], numbers_as_words=words)
-        return {True: "correct", False: "incorrect", None: "undecided"}[found]
+        return grade(response, benchmark["answers"], kind="text").outcome
     options = row.get("options", ())
     if benchmark.get("task") == "reform_eval":
         marks = row.get("marks") or [chr(ord("A") + at) for at in range(len(options))]

@@ -25,9 +25,11 @@ PLACES = {
     ("choices_matching", {"label": "A"}, "Final Answer: A or B", None),
     ("number_matching", {"value_to_match": 12}, "Final Answer: 12", 1),
     ("number_matching", {"value_to_match": 12}, "Final Answer: 12.1", 0),
-    ("number_matching", {"value_to_match": 45.0}, "Final Answer: 48", 1),
-    ("number_matching", {"value_to_match": 45.0}, "Final Answer: 50", 0),
+    ("number_matching", {"value_to_match": 45.0}, "Final Answer: 48", 0),
+    ("number_matching", {"value_to_match": 3.14}, "Final Answer: 3.144", 1),
+    ("number_matching", {"value_to_match": 3.14}, "Final Answer: 3.15", 0),
     ("interval_matching", {"interval": [20, 22], "units": ["°C"]}, "Final Answer: 22 °C", 1),
+    ("interval_matching", {"interval": [20, 22], "units": ["°C"]}, "Final Answer: 22", None),
     ("interval_matching", {"interval": [20, 22], "units": []}, "Final Answer: 23", 0),
     ("interval_matching", {"interval": ["10:05", "10:15"], "units": []}, "Answer: 10:10", None),
     ("multi_interval_matching", {"intervals": [[1, 2], [7, 9]], "units": [[], []]}, "Answer: 8", 1),
@@ -52,7 +54,7 @@ ALL_KWARGS: list[tuple[str, dict[str, Any], set[float]]] = [
     ("multi_interval_matching", {"intervals": [[1, 2]], "units": [["°C"]]}, {0, 1}),
 ]
 PIECES = (
-    "Answer:", "the answer is ", "答案是", "故选", "\\boxed{", "}", "{", "**", "\n", " ", "A", "(B)",
+    "Answer:", "the answer is ", "答案是", "\\boxed{", "}", "{", "**", "\n", " ", "A", "(B)",
     ", ", "or", "not ", "不是", "1", "2.5", "½", "²³¹", "e999", "/0", "10:10", "pm", "%", "百万",
     "٣", "Ⅷ", "İ", "\ud800", "\x00", "cm", "New York", "\\frac{1}{0}", "×10^999", "<", "->",
 )  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import string
 from collections.abc import Mapping, Sequence
+from decimal import Decimal
 from typing import Any
 
 from lmms_rpts.grading.grader import Kind, grade
@@ -25,7 +26,8 @@ def grade_strictly(evaluator: str, kwargs: Mapping[str, Any], answer: str) -> fl
 
     def within(interval: Sequence[Any], units: Sequence[str]) -> float | None:
         low, high = interval
-        if isinstance(low, str) or low + high == 0:  # times are not read
+        # Times are not read, and a number needs its unit.
+        if isinstance(low, str) or low + high == 0 or not any(u in answer for u in units or [""]):
             return None
         middle = (low + high) / 2
         golds = [f"{middle} {unit}".strip() for unit in units or [""]]
@@ -34,9 +36,10 @@ def grade_strictly(evaluator: str, kwargs: Mapping[str, Any], answer: str) -> fl
     if evaluator == "choices_matching":
         return score("choice", [kwargs["label"].upper()])
     if evaluator == "number_matching":
-        # As published: a tenth of a value with a decimal point, else 0.001.
-        value = kwargs["value_to_match"]
-        allowed = 0.1 if isinstance(value, float) else 1e-3 / max(abs(value), 1)
+        # Half of the last decimal place, and never more than the published tenth of the value.
+        value = Decimal(str(kwargs["value_to_match"]))
+        place = Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
+        allowed = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) * (1 + 1e-9))
         return score("number", [str(value)], allowed)
     if evaluator == "interval_matching":
         return within(kwargs["interval"], kwargs["units"])
