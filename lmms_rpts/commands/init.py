@@ -204,7 +204,8 @@ def _names(names: Sequence[str]) -> str:
 
 def _print_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     """Print the unused fields of the user, and those among them that may be images."""
-    used = {*mapping.values(), *string.ascii_uppercase}  # options may be in columns A, B, ...
+    # Options may be in columns A, B, ...; a statement stands where there is no question.
+    used = {*mapping.values(), *string.ascii_uppercase, "statement"}
     unused = [name for name in table.names if name not in used]
     if unused:
         typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")

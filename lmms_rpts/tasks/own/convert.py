@@ -179,6 +179,8 @@ def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:
     made = []
     for row in table.rows:
         given = {target: row.fields.get(source) for target, source in mapping.items()}
+        if given.get("question") is None:  # a file may have questions and statements
+            given["question"] = row.fields.get("statement")
         if columns:  # one column per option: A, B, ... up to the first blank one
             cells = (row.fields.get(name) for name in columns)
             given["options"] = list(
