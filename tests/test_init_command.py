@@ -17,7 +17,8 @@ from pyarrow import parquet
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.own.data import FORMS, OwnData, load
+from lmms_rpts.scoring.question import ANSWER_FORMS
+from lmms_rpts.tasks.own.data import OwnData, load
 from tests.support.tables import table
 
 LONG = "x" * 100_000
@@ -56,7 +57,7 @@ def form_of(folder: str, task: str) -> str:
     return said
 
 
-@table("form", *FORMS)
+@table("form", *ANSWER_FORMS)
 @table("language", "en", "zh")
 def test_the_example_can_be_evaluated(tmp_path: Path, form: str, language: str) -> None:
     folder = tmp_path / f"{form}_{language}"
@@ -232,7 +233,7 @@ def test_csv_has_cells_for_lists() -> None:
     ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
     ("my.csv", b"\x89PNG\r\n\x1a\n\x00\x00", "my.csv is not a text file"),
     ("my.jsonl", "{}", "my.jsonl: which of its fields"),
-    ("my.jsonl", '{"question": "x", "answer": [1]}', "'answer' should be a string or a number"),
+    ("my.jsonl", '{"question": "x", "answer": [[1]]}', "'answer' should be a string or a number"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "../a.png"}', "may be outside of"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "/etc/hostname"}', "cannot read"),
     ("my.jsonl", '{"question": "x", "answer": 1, "image": "my.jsonl"}', "cannot read"),

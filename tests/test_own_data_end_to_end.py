@@ -143,7 +143,8 @@ def test_a_run_is_judged_later(tmp_path: Path) -> None:
 
 
 def test_the_page_names_all() -> None:
-    from lmms_rpts.tasks.own.data import FIELDS, FORMS
+    from lmms_rpts.scoring.question import ANSWER_FORMS
+    from lmms_rpts.tasks.own.data import FIELDS
 
-    known: set[Any] = {*FIELDS, *FORMS} - {"statement"}  # another name of question
+    known: set[Any] = {*FIELDS, *ANSWER_FORMS} - {"statement"}  # another name of question
     assert known == {*re.findall(r"^\| `(\w+)` \|", PAGE, re.MULTILINE)}

@@ -523,20 +523,15 @@ def test_graders_of_answers_are_compared_with_labels(
             assert row["low"] <= value <= row["high"], (grader, name)
     assert rows["rules", "all", "kappa"]["value"] == pytest.approx(0.69767, abs=1e-5)
     assert {(row["answers"], row["right"], row["wrong"]) for row in found["figures"]} == {
-        ("all", 22, 10),
-        ("number", 16, 10),
-        ("statement", 6, 0),
+        ("all", 22, 10)
     }
-    assert rows["rules", "statement", "undecided"]["value"] == 1
-    assert rows["rules", "statement", "agreement"]["value"] is None
-    assert rows["judge", "number", "sensitivity"]["value"] == pytest.approx(13 / 16)
     failed = [each for each in found["answers"] if each["judge"] is None]
     assert [(each["rules"], each["right"]) for each in failed] == [(None, True)]
     assert "not that one" in failed[0]["reply"]
     assert "rules, then judge openai:m" in done.output
     header, *lines = (tmp_path / "a.csv").read_text().splitlines()
     assert header == "grader,answers,right,wrong,metric,value,low,high"
-    assert len(lines) == len(found["figures"]) == 3 * 3 * 5
+    assert len(lines) == len(found["figures"]) == 3 * 5
 
 
 def test_answers_are_graded_as_in_a_run(

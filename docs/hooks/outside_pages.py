@@ -68,9 +68,9 @@ PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "tests/fixtures/rome_quirks.csv": (
         "reference/rome-quirks.md",
         _csv(
-            "# Quirks of ROME's published rules\n\nAn answer for each, with both grades; a test "
-            "checks the table. [ROME](../rome.md)",
-            *("published rule", "`grader`", "`arguments`", "`answer`", "published", "strict"),
+            "# Quirks of ROME's published rules\n\nAn answer for each, with the published grade "
+            "and the right one; a test checks the former. [ROME](../rome.md)",
+            *("published rule", "`grader`", "`arguments`", "`answer`", "published", "right"),
         ),
     ),
 }

@@ -270,7 +270,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     return {
         **response_cells(run, response),
         "ability": [storable(each) for each in abilities_of(instance)],
-        "gold_answer": instance.answer,
+        "gold_answer": instance.gold,
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,
         "first_error_modality": error and error.modality,

@@ -113,7 +113,8 @@ def estimate_need(
     """
     gold, thinks = [], source == "thinking"
     for doc in docs:  # the gold reasoning and answer, written in the requested format
-        answer = _WORDS[doc["language"]].get(doc["answer"], doc["answer"])
+        answer = Question.of(doc).gold
+        answer = _WORDS[doc["language"]].get(answer, answer)
         ending = _ANSWER[doc["language"]].format(answer)
         chain = "\n".join(_typical_chain(doc))
         thinking = f"<think>{chain}\n{_ASIDE}</think>\n" if thinks else ""

@@ -450,7 +450,8 @@ async def _score_response(
         )
     fields = question if isinstance(question, Mapping) else {"answer": question.answer}
     target = next((fields[name] for name in _GOLD if name in fields), "")
-    return at, Sample(said.text, said.tokens, record.to_json(), str(target), entry), record
+    gold = " | ".join(target) if isinstance(target, tuple) else str(target)
+    return at, Sample(said.text, said.tokens, record.to_json(), gold, entry), record
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:

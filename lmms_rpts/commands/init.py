@@ -58,8 +58,8 @@ def init(
         str | None,
         typer.Option(
             "--answer",
-            help="Form of the answers: agree, choice, number, text, mixed or none. Default: "
-            "detected; choice for the example.",
+            help="Form of the answers: agree, choice, number, text, anls, relaxed, mixed or none. "
+            "Default: detected; choice for the example.",
         ),
     ] = None,
     language: Annotated[
@@ -117,15 +117,15 @@ def init(
 def _check_choices(answer: str | None, language: str) -> Language:
     from lmms_rpts.base.settings import parse_choice
     from lmms_rpts.reasoning.clues import LANGUAGES
-    from lmms_rpts.tasks.own.data import FORMS
+    from lmms_rpts.scoring.question import ANSWER_FORMS
 
     if answer is not None and answer.lstrip().startswith("!function"):
         fail(
-            f"--answer takes {', '.join(FORMS)}. For a grading function of your own, use --answer "
-            f"text here, put the function into a Python file in the new folder, and write "
+            f"--answer takes {', '.join(ANSWER_FORMS)}. For a grading function of your own, use "
+            f"--answer text here, put the function into a Python file in the new folder, and write "
             f'"grade: {answer.strip()}" at rpts_transform in its YAML file (docs/your-own-data.md)'
         )
-    parse_choice("--answer", answer, FORMS)
+    parse_choice("--answer", answer, ANSWER_FORMS)
     return parse_choice("--language", language, LANGUAGES) or "en"
 
 
@@ -144,13 +144,7 @@ def start_from(
     """
     from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
-    from lmms_rpts.tasks.own.convert import (
-        collect_images,
-        infer_form,
-        map_names,
-        map_rows,
-        plain_stances,
-    )
+    from lmms_rpts.tasks.own.convert import collect_images, infer_form, map_names, map_rows
     from lmms_rpts.tasks.own.data import REMEDY, check_instances
     from lmms_rpts.tasks.own.starting import Start
 
@@ -165,8 +159,6 @@ def start_from(
         )
     rows = map_rows(table, mapping)
     form = answer or infer_form(rows)
-    if form == "agree":
-        rows = plain_stances(rows)
     changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
     typer.echo(f"Fields: {listed(changed, '; ')}.")
     typer.echo(f"Form of the answers: {form} ({reason}).")
@@ -212,7 +204,8 @@ def _names(names: Sequence[str]) -> str:
 
 def _print_left_out(table: Table, mapping: Mapping[str, str]) -> None:
     """Print the unused fields of the user, and those among them that may be images."""
-    used = {*mapping.values(), *string.ascii_uppercase}  # options may be in columns A, B, ...
+    # Options may be in columns A, B, ...; a statement stands where there is no question.
+    used = {*mapping.values(), *string.ascii_uppercase, "statement"}
     unused = [name for name in table.names if name not in used]
     if unused:
         typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")

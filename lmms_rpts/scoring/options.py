@@ -31,7 +31,7 @@ class Options:
             ``auto``: rules if the model used the step format, else a judge. If the judge cannot
             write text, rules read everything.
         max_steps: maximum number of steps; longer arguments are cut, which is recorded.
-        form: type of the answers; ``mixed``: that of each gold answer; ``none``: not graded here.
+        form: type of the answers; ``mixed``: that of each question; ``none``: not graded here.
         grade: a custom function that grades instead of the rules.
         evidence: what claims about images are judged against; None: the facts of the gold
             reasoning, or the image if a question has no gold reasoning.

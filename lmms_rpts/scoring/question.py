@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
-from typing import Any, Literal, TypeVar, get_args
+from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import Field, PrivateAttr, ValidationError
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
 
 from lmms_rpts.base.escaping import count
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown
@@ -21,8 +21,14 @@ A = TypeVar("A", bound=Asked)
 Stance = Literal["agree", "disagree"]
 STANCES: tuple[Stance, ...] = get_args(Stance)
 
-AnswerForm = Literal["agree", "choice", "number", "text", "mixed", "none"]
+AnswerForm = Literal["agree", "choice", "number", "text", "anls", "relaxed", "mixed", "none"]
 ANSWER_FORMS: tuple[AnswerForm, ...] = get_args(AnswerForm)
+
+Gold = Annotated[
+    Text | tuple[Text, ...],
+    BeforeValidator(lambda it: it[0] if isinstance(it, list | tuple) and len(it) == 1 else it),
+]
+"""The right answer, or several of which one is enough."""
 
 Relation = Literal["guided", "adversarial", "independent"]
 """How images and texts relate (Wang and Zhang, RPTS, arXiv 2511.06899)."""
@@ -86,7 +92,7 @@ class Question(Asked):
     textual_clue: Several[Text] = Field(description="the textual clues")
     visual_clue: Several[Text] = Field(description="the file names of the images")
     reasoning: Several[Text] = Field(description="the gold reasoning, one step per line")
-    answer: Text = Field(description="the gold answer")
+    answer: Gold = Field(description="the gold answer, or a list of several right ones")
     options: Several[Text] = unset((), "the options; omitted if there are none")
     tolerance: Share = unset(0.0, "maximum relative error of a number; omitted if 0")
     form: Text = unset("", "type of the answer, of own data")
@@ -114,6 +120,11 @@ class Question(Asked):
         if self.own_id is None:
             return str(self.key[1])
         return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
+
+    @property
+    def gold(self) -> str:
+        """The gold answers as one text."""
+        return self.answer if isinstance(self.answer, str) else " | ".join(self.answer)
 
     @property
     def is_statement(self) -> bool:
@@ -188,9 +199,28 @@ def answer_faults(doc: Mapping[str, Any], form: AnswerForm) -> Iterator[str]:
             f"answer should be {wanted}, not {shown(doc['answer'])}; for other answers set answer "
             "of rpts_transform to choice, number, text or none, or grade to a function"
         )
-    elif form == "choice" or form == "number" or form == "text":
-        from lmms_rpts.grading.grader import gold_fault
-
+    elif form != "agree" and form != "mixed" and form != "none":
         question = Question.of(doc)
-        if fault := gold_fault(form, question.answer, question.options):
-            yield f"'answer' cannot be graded as a {form}: {fault}"
+        for fault in gold_answer_faults(question.answer, question.options, form):
+            yield f"'answer' {fault}"
+
+
+def gold_answer_faults(
+    answer: str | Sequence[str], options: Sequence[str], form: AnswerForm
+) -> Iterator[str]:
+    """Why gold answers of a form cannot be graded, as clauses without their subject."""
+    from lmms_rpts.grading.grader import gold_fault
+
+    if form != "mixed" and form != "none":
+        for each in [answer] if isinstance(answer, str) else answer:
+            if fault := gold_fault(form, each, options):
+                yield f"cannot be graded as a {form}: {fault}"
+
+
+def form_of(answer: str | Sequence[str], options: Sequence[str]) -> AnswerForm:
+    """The form of the gold answers of a row of a ``mixed`` file."""
+    from lmms_rpts.grading.grader import infer_kind
+
+    golds = [answer] if isinstance(answer, str) else answer
+    kinds = {infer_kind(each, options) for each in golds}
+    return kinds.pop() if len(kinds) == 1 else "text"

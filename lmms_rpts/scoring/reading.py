@@ -33,7 +33,7 @@ from lmms_rpts.reasoning.clues import is_bare_step
 from lmms_rpts.reasoning.thinking import select_thinking, strip_thinking
 from lmms_rpts.reasoning.tree import limit_steps
 from lmms_rpts.scoring.options import Grader, Options
-from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.question import Question, form_of
 from lmms_rpts.scoring.record import Answer, Transform
 from lmms_rpts.scoring.scorer import missing_response
 from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
@@ -88,6 +88,9 @@ async def read(
     missing = missing_response(response)
     if missing or response is None:
         return unread(question, response, str(missing))
+    if options.form == "mixed":
+        form = question.form or form_of(question.answer, question.options)
+        options = replace(options, form=form)  # type: ignore[arg-type]
     statement = options.form == "agree" and options.grade is None
     part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
     judged = part if options.source == "answer" else select_thinking(response)
@@ -198,18 +201,12 @@ async def _read_stance(
 
 async def _read_answer(said: str, question: Question, judge: Client, options: Options) -> Answer:
     """The answer to a question of any kind; the judge compares what rules leave undecided."""
-    from lmms_rpts.grading.grader import grade, infer_kind
+    from lmms_rpts.grading.grader import grade
 
     form, gold, choices = options.form, question.answer, question.options
-    if form == "none" or form == "agree":  # handled by `read`
+    if form == "none" or form == "mixed":  # handled by `read`
         raise ValueError(f"Answers of the form {form!r} are not graded here")
-    found = grade(
-        said,
-        gold,
-        kind=infer_kind(gold, choices) if form == "mixed" else form,
-        options=choices,
-        tolerance=question.tolerance,
-    )
+    found = grade(said, gold, kind=form, options=choices, tolerance=question.tolerance)
     value = found.answer or UNDETERMINED
     if found.outcome != "undecided" or not said.strip():
         return Answer(value=value, correct=found.outcome == "correct")
@@ -221,7 +218,7 @@ async def _read_answer(said: str, question: Question, judge: Client, options: Op
         parse=parse_yes_no,
         question=question.statement,
         options=[f"{chr(ord('A') + at)}. {text}" for at, text in enumerate(choices)],
-        reference=gold,
+        reference=question.gold,
         response=said,
     )
     verdict = told(await judge.ask(request), request)

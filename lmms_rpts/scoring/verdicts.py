@@ -16,6 +16,11 @@ _MARK = re.compile(
     r"(?m)^((?:(?:so|thus|hence|therefore|因此|所以|故)\b,? ?)?(?:(?:(?:the|my|final|最终) ?){0,3}"
     r"(?:answer|judge?ment|判断|答案)(?: is|[为是])?:?)?|.*[.。!?])[ \t]*(?=<(?:yes|no)>[.。! ]*$)"
 )
+# The ending of GradeGPT, CMMaTH's judge: "The consistency of the answers is: <No>."
+_CONSISTENCY = re.compile(
+    r"(?m)(?:^|(?<=[.。!?] ))(?:(?:so|thus|hence|therefore),? )?the consistency of the answers is ?"
+    r": ?<?(yes|no)\b>?"
+)
 # What the line above a mark says: "<Yes> or", "No, they differ."
 _SAID = re.compile(r"<(?:yes|no)>|(?:(?<=^)|(?<=[.。!?:,;\s]))(?:yes|no)(?=[.。!?:,;])")
 
@@ -30,7 +35,10 @@ def verdict_parser(verdicts: Mapping[str, str]) -> Callable[[str], str | None]:
     line = re.compile(rf"(?P<label>{_VERDICT})?{_OPENING}(?P<word>{'|'.join(words)}){_CLOSING}")
 
     def parse(reply: str) -> str | None:
-        said = _MARK.sub(r"\1\n", plain(reply).lower()).strip()
+        said = plain(reply).lower()
+        if len({*_CONSISTENCY.findall(said)}) > 1:
+            return None
+        said = _MARK.sub(r"\1\n", _CONSISTENCY.sub(r"\n<\1>", said)).strip()
         *lines, last = ["", *(each.strip() for each in said.splitlines())]
         if not (verdict := line.fullmatch(last[: _LONGEST_LINE + 1])):
             return None

@@ -296,6 +296,7 @@ class Grading:
         more: further metrics and counts of some responses, for a name and value of a breakdown.
         asked: further questions to a judge, each with a function that returns why it failed.
         notes: further warnings about a run.
+        remedy: what to do about a run's responses without a score, after their number.
         columns: columns of a model between the number of questions and its tokens: names of
             metrics, and others.
         best: the models with the best value of a metric, which is emphasized.
@@ -322,6 +323,7 @@ class Grading:
     more: Callable[[Rounds, str, str | None], tuple[Mapping[str, Figure], Counts]] | None = None
     asked: Mapping[str, Callable[[Any], str | None]] = field(default_factory=dict)
     notes: Callable[[AnyRun], Iterable[str]] | None = None
+    remedy: Callable[[AnyRun], str] = lambda run: ""
     columns: Sequence[str | Column] = ()
     best: Callable[[str, Sequence[Figures]], Collection[str]] | None = None
     explained: Mapping[str, str] = field(default_factory=dict)

@@ -290,7 +290,7 @@ def _left_out(grading: Grading, run: AnyRun, where: str) -> Iterator[str]:
     if reasons:
         yield (
             f"{run.label}: {len(reasons)} of {every} responses{where} have no score, and are left "
-            f"out of {name} (most often: {_most(reasons)})"
+            f"out of {name} (most often: {_most(reasons)}){grading.remedy(run)}"
         )
     for what, error_of in grading.asked.items():
         failed = [error for error in map(error_of, run.responses) if error]

@@ -93,9 +93,7 @@ def validate_answers(plan: Plan, *, progress: bool = True) -> AnswerValidity:
         grades[JUDGE] = judged.grades
         pairs = zip(grades[RULES], grades[JUDGE], strict=True)
         grades[BOTH] = [other if ruled is None else ruled for ruled, other in pairs]
-    kinds = [
-        chain.stratum or str(each.answer_type) for chain, each in zip(chains, found, strict=True)
-    ]
+    kinds = [chain.stratum or ALL for chain in chains]
     answers = tuple(
         {
             "id": chain.id,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 
 from tests.grading.corpus import Faults, Row, corpus, faults_of, labelled
@@ -75,3 +76,17 @@ def test_answers_in_the_style_of_mmmu_pro() -> None:
     found = faults_of(rows)
     check(found, incorrect=0.0, undecided=0.07)
     assert found.undecided <= 0.07 * len(rows), f"{found.undecided} of {len(rows)} undecided"
+
+
+def test_no_row_is_copied_from_the_publishers() -> None:
+    def squeezed(text: str) -> str:
+        return re.sub(r"[\s$]+", "", text)
+
+    lines = reference("cmmath", "graded.jsonl").read_text(encoding="utf-8").splitlines()
+    others = [*map(json.loads, lines)]
+    others += json.loads(reference("cmmath", "sample.json").read_text(encoding="utf-8"))
+    known = {squeezed(row[key]) for row in others for key in ("question", "response") if key in row}
+    for row in rows_of(lambda row: row["kind"] == "maths"):
+        long = row["response"] if len(row["response"]) > 20 else ""
+        for text in filter(None, (row.get("question"), long)):
+            assert squeezed(text) not in known

@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.grading import grader
 from lmms_rpts.scoring import reading, score, steps
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.cmmath import grading as cmmath_grading
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
@@ -115,7 +115,7 @@ def test_an_odd_document_is_its_own_outcome(change: dict[str, Any]) -> None:
 
 
 def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
-    monkeypatch.setattr(cmmath_grading, "grade", poisoned(cmmath_grading.grade))
+    monkeypatch.setattr(grader, "grade", poisoned(grader.grade))
     doc = make_problem()
     right = f"最终答案：{doc['reference']}"
     found = CmmathGradeFilter().apply([[right], [f"poison {right}"], [right]], [doc] * 3)
@@ -124,7 +124,6 @@ def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list
     assert right in str(found[0]), "records are readable text"
     assert records[1]["instance"] == records[0]["instance"]
     assert "KeyError" in records[1]["reason"]
-    assert records[1]["answer_type"] == "unknown"
     assert "".join(logged).count("Traceback") == 1
 
 

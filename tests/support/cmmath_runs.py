@@ -20,7 +20,6 @@ def make_cmmath_record(
     mistake_error: str | None = None,
     why: str = "number",
     answer: str = "答案：12",
-    answer_type: str = "number",
     settings: Mapping[str, Any] | None = None,
     **instance: Any,
 ) -> dict[str, Any]:
@@ -55,7 +54,6 @@ def make_cmmath_record(
             if asked
             else None,
         },
-        "answer_type": answer_type,
         "answer": answer,
         "source": "response",
         "mistake": {"kind": mistake, "verdict": verdict("mistake", "so it is", mistake_error)}
@@ -78,7 +76,7 @@ def make_cmmath_record(
             "mistakes": explained,
             "judge": JUDGE if asked or explained else None,
             "prompt_version": "1",
-            "rules_version": "5",
+            "rules_version": "6",
         }
         | dict(settings or {}),
     }

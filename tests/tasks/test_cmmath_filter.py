@@ -12,10 +12,11 @@ import pytest
 from loguru import logger
 
 from lmms_rpts.filters.session import reset_session
+from lmms_rpts.grading import grader as grading
+from lmms_rpts.grading.grader import Grade, Outcome
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.tasks.cmmath import RULES_VERSION, grading
+from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.grading import Grade, Outcome
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES, configure
@@ -40,12 +41,12 @@ def graded(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, str, str]]:
     """Rules that read only a 9 or a 6; returns the list of their calls."""
     asked: list[tuple[str, str, str]] = []
 
-    def grade(question: str, reference: str, response: str) -> Grade:
-        asked.append((question, reference, response))
+    def grade(response: str, gold: str, *, kind: str, question: str) -> Grade:
+        asked.append((question, gold, response))
         outcome: Outcome = "correct" if "9" in response else "undecided"
         outcome = "incorrect" if "6" in response or not response.strip() else outcome
         found = {"correct": "9", "incorrect": "6" * bool(response.strip()), "undecided": ""}
-        return Grade(outcome, found[outcome], "number", "number")
+        return Grade(outcome, found[outcome], "number")
 
     monkeypatch.setattr(grading, "grade", grade)
     return asked
@@ -195,7 +196,7 @@ def test_warnings_name_what_is_undecided_and_what_failed(
     grade(NINE, VAGUE, VAGUE, None)
     said = "".join(log)
     assert "2 of 4 responses are left undecided by the rules" in said
-    assert "CMMATH_GRADER=both" in said
+    assert "CMMATH_GRADER=both LMMS_RPTS_JUDGE=" in said
     assert "1 of 4 model requests failed" in said
     log.clear()
     judge(both(NO, "Hard to say."), grader="both", errors=True)
@@ -216,7 +217,4 @@ def test_the_rules_get_the_question_and_the_answer_without_thinking(
     assert graded == [(QUESTION, "$$9$$", VAGUE)]
     assert record["reason"] == "the rules leave it undecided: number"
     assert record["grades"]["rule"] == {"outcome": "undecided", "answer": "", "rule": "number"}
-    assert (record["answer"], record["source"], record["answer_type"]) == (
-        *(VAGUE, "thinking"),
-        "number",
-    )
+    assert (record["answer"], record["source"]) == (VAGUE, "thinking")

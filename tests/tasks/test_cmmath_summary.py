@@ -188,11 +188,7 @@ def test_what_a_record_says_of_its_grades(tmp_path: Path) -> None:
     assert (found.score, found.grader, found.ruled, found.judged) == (1.0, "judge", 0.0, 1.0)
     assert (found.disputed, found.undecided, found.tokens) == (True, False, 42)
     assert found.mistake is not None
-    assert (found.mistake.kind, found.text, found.answer_type) == (
-        "reasoning",
-        "答案：12",
-        "number",
-    )
+    assert (found.mistake.kind, found.text) == ("reasoning", "答案：12")
     assert found.instance.points == (("几何", "三角形", "全等"),)
     assert (missing.score, missing.grader, missing.ruled, missing.undecided) == (None,) * 4
     assert missing.reason == "there is no response"
@@ -233,6 +229,7 @@ def test_accuracy_and_its_bounds_by_hand(tmp_path: Path) -> None:
         "model-a: 2 of 4 responses to cmmath have no score, and are left out of accuracy (most "
         "often: "
     )
+    assert "A judge decides the 1 undecided: CMMATH_GRADER=both " in warning
 
 
 def test_rules_and_judge_by_hand(tmp_path: Path) -> None:
@@ -287,14 +284,13 @@ def test_breakdowns(tmp_path: Path) -> None:
         "grade_group": (3, 1, 1),
         "grade_id": (10, 9, None),
         "form": ("choice", "open", "choice"),
-        "answer_type": ("set", "number", "number"),
         "knowledge_point": ("代数(集合),几何(圆)", "几何", None),
     }
     records = [
         record("correct" if at == 0 else "incorrect", **{name: v[at] for name, v in fields.items()})
         for at in range(3)
     ]
-    names = ("category", "grade_group", "grade_id", "answer_type", "form", "area", "form")
+    names = ("category", "grade_group", "grade_id", "form", "area", "form")
     found = {
         table.by: [(each.value, each.models[0].metrics["accuracy"].value) for each in table.groups]
         for table in summary_of(tmp_path, records, names).tables
@@ -305,7 +301,6 @@ def test_breakdowns(tmp_path: Path) -> None:
         "category": [("Bar Chart", 0.0), ("Table", 1.0), (None, 0.0)],
         "grade_group": [("1", 0.0), ("3", 1.0)],
         "grade_id": [("9", 0.0), ("10", 1.0), (None, 0.0)],  # as numbers, not as texts
-        "answer_type": [("number", 0.0), ("set", 1.0)],
         "form": [("choice", 0.5), ("open", 0.0)],
         # The first problem belongs to two areas.
         "area": [("代数", 1.0), ("几何", 0.5), (None, 0.0)],
@@ -446,15 +441,13 @@ def test_a_narrow_screen_shows_all_numbers(
 
 def test_hostile_texts_stay_texts(command: Command, tmp_path: Path) -> None:
     hostile = {"knowledge_point": f"{HOSTILE}({HOSTILE})"} | dict.fromkeys(
-        ("answer", "answer_type", "why", "category", "form", "reference"), HOSTILE
+        ("answer", "why", "category", "form", "reference"), HOSTILE
     )
     records = [record("undecided", **hostile), record("correct", 0.0, **hostile)]
     task = "[red]No[/] | <b> `x`".replace("/", "\\")
     write_cmmath_run(tmp_path, {task: records}, model_args=f"pretrained={HOSTILE}")
     page, file = tmp_path / "out.md", tmp_path / "out.csv"
-    options = [
-        part for name in ("category", "form", "answer_type", "area") for part in ("--by", name)
-    ]
+    options = [part for name in ("category", "form", "area") for part in ("--by", name)]
     options += ["-o", page, "-o", file]
     result = command(tmp_path, *options)
     assert result.exit_code == 0, result.output

@@ -84,7 +84,6 @@ each_benchmark = table("benchmark", ROME, CMMATH)
         *(CMMATH, {"mistake": {"kind": "luck", "error": None}}),
         "mistake.kind should be one of perception, reasoning, calculation, reject",
     ),
-    (CMMATH, {"answer_type": None}, "answer_type should be a string, not None"),
     (CMMATH, {"settings": {"grader": "llm"}}, "settings.grader should be one of rule, judge, both"),
 )
 def test_what_was_changed_is_refused_with_its_line(

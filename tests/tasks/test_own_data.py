@@ -17,11 +17,10 @@ from PIL import Image
 from lmms_rpts.base.rows import ReadError, Row
 from lmms_rpts.filters.rpts import TransformFilter
 from lmms_rpts.host.own_tasks import check_own_tasks, examine_folder
-from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.question import ANSWER_FORMS, Question
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import (
     FIELDS,
-    FORMS,
     Instance,
     OwnData,
     as_question,
@@ -29,6 +28,7 @@ from lmms_rpts.tasks.own.data import (
     load,
     row_of,
 )
+from lmms_rpts.tasks.own.prompts import doc_to_text
 from lmms_rpts.tasks.own.starting import METRICS, TASK_FILE, TASK_MODULE
 from tests.support.tables import table
 
@@ -115,7 +115,7 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
     ({"statement": "x"}, "question and statement mean the same: remove one"),
     ({"answer": ...}, "answer is missing"),
     ({"answer": True}, "answer should be a string or a number, not True"),
-    ({"answer": ["4"]}, "answer should be a string or a number, not ['4']"),
+    ({"answer": [["4"]]}, "answer should be a string or a number, not ['4']"),
     ({"answer": "four apples?"}, "answer cannot be graded as a number"),
     ({"images": 4}, "images should be a list, not 4"),
     ({"images": ["a.png", ""]}, "images[1] should be a non-empty string, not ''"),
@@ -176,7 +176,6 @@ def test_an_id_of_0_is_an_id_on_every_line(tmp_path: Path) -> None:
 @table(
     "form, answer, options, said",
     ("agree", "yes", None, "answer should be agree or disagree, not 'yes'"),
-    ("agree", "Agree", None, "answer should be agree or disagree, not 'Agree'"),
     ("choice", "D", ["red", "blue"], "answer cannot be graded as a choice: 'D' is neither"),
     ("choice", "green", ["red", "blue"], "answer cannot be graded as a choice: 'green' is neither"),
     ("choice", "red", None, "answer cannot be graded as a choice: 'red' is not one"),
@@ -191,7 +190,11 @@ def test_answers_that_nobody_could_grade(
 
 @table(
     "form, keys, said",
-    ("coice", {}, "answer should be one of agree, choice, number, text, mixed, none, function"),
+    (
+        "coice",
+        {},
+        "answer should be one of agree, choice, number, text, anls, relaxed, mixed, none, function",
+    ),
     ("text", {"language": "de"}, "language should be one of en, zh, not 'de'"),
     ("text", {"images": "pictures"}, "the folder of images {folder}/pictures is missing"),
     ("text", {"data": "none.jsonl"}, "{folder}/none.jsonl: No such file"),
@@ -280,7 +283,7 @@ VALUES = st.recursive(
 OBJECTS = st.dictionaries(st.sampled_from((*FIELDS, "extra", "anwser")), VALUES, max_size=6)
 
 
-@given(st.lists(OBJECTS, min_size=1, max_size=3), st.sampled_from(FORMS))
+@given(st.lists(OBJECTS, min_size=1, max_size=3), st.sampled_from(ANSWER_FORMS))
 @example([{"question": "?", "answer": "ſ", "options": ["İ", "ſ"]}], "choice")
 @example([{"question": "?", "answer": "٤"}], "number")
 def test_any_objects_are_instances_or_told(objects: list[dict[str, Any]], form: str) -> None:
@@ -303,6 +306,10 @@ def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], sai
 
 @table(
     "answer, options, response, correct",
+    ("agree", [], "Final answer: I agree.", True),
+    ("同意", [], "最终答案：不同意", False),
+    (["red", "crimson"], [], "Final answer: crimson", True),
+    (["4", "5"], [], "Final answer: 6", False),
     ("4", [], "Final answer: 4.0", True),
     ("4", [], "Final answer: four", True),
     ("4", [], "Final answer: 5", False),
@@ -313,9 +320,34 @@ def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], sai
     ("Rome", [], "Final answer: Rome.", True),
 )
 def test_answers_of_several_forms_in_one_file(
-    answer: str, options: list[str], response: str, correct: bool
+    answer: Any, options: list[str], response: str, correct: bool
 ) -> None:
-    instance = Instance(question="What?", answer=answer, options=options)
-    doc = as_question(instance, "mixed", "en", 0)
-    (found,) = TransformFilter(judge="lexical", answer="mixed").apply([[response]], [row_of(doc)])
-    assert found[0].answer.correct is correct
+    assert graded("mixed", answer, response, options) is correct
+
+
+def graded(form: Any, answer: Any, response: str, options: Any = ()) -> bool | None:
+    doc = as_question(Instance(question="What?", answer=answer, options=options), form, "en", 0)
+    (found,) = TransformFilter(judge="lexical", answer=form).apply([[response]], [row_of(doc)])
+    correct: bool | None = found[0].answer.correct
+    return correct
+
+
+@table(
+    "form, answer, response, correct",
+    ("anls", ["colour", "hue"], "Final answer: color", True),  # 1 of 6 letters to be edited
+    ("anls", "colour", "Final answer: shape", False),
+    ("relaxed", 20, "Final answer: 21", True),
+    ("relaxed", "20", "Final answer: 21.1", False),
+)
+def test_forms_of_docvqa_and_chartqa(form: str, answer: Any, response: str, correct: bool) -> None:
+    assert graded(form, answer, response) is correct
+
+
+def test_several_right_answers_make_a_column_of_lists(tmp_path: Path) -> None:
+    write(tmp_path, [good(answer=["4", "four"]), good(answer="disagree")], "mixed")
+    source = OwnData(tmp_path / "data.jsonl", tmp_path / "images", "mixed")
+    (file,) = source.dataset_kwargs()["data_files"].values()
+    docs = [json.loads(line) for line in Path(file).read_text(encoding="utf-8").splitlines()]
+    assert [doc["answer"] for doc in docs] == [["4", "four"], ["disagree"]]
+    assert [Question.of(doc).gold for doc in docs] == ["4 | four", "disagree"]
+    assert "Final answer: agree, or" in doc_to_text(docs[1])

@@ -42,9 +42,19 @@ def test_the_table_has_61_sets_of_8_dimensions() -> None:
 
 @table(
     "task, output, tokens, metrics",
-    ("reform_gqa", "generate_until", (1024, 30), "accuracy_strict format_hit_rate instability"),
-    ("reform_vsr_likelihood", "multiple_choice", None, "accuracy_strict format_hit_rate"),
-    ("reform_funsd", "generate_until", (1024, 30), "accuracy_strict instability"),
+    (
+        "reform_gqa",
+        "generate_until",
+        (1024, 30),
+        "accuracy_strict strict_coverage format_hit_rate instability",
+    ),
+    (
+        "reform_vsr_likelihood",
+        "multiple_choice",
+        None,
+        "accuracy_strict strict_coverage format_hit_rate",
+    ),
+    ("reform_funsd", "generate_until", (1024, 30), "accuracy_strict strict_coverage instability"),
     ("reform_visdial_online", "generate_until_multi_round", (1024, 30), "accuracy_strict"),
     ("reform_coco_caption", "generate_until", (256, 12), "cider bleu_4 meteor"),
 )

@@ -14,7 +14,6 @@ from hypothesis import strategies as st
 
 from lmms_rpts.tasks.rome.arguments import check_arguments
 from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer, match, normalise
-from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.reference import reference
 from tests.support.tables import table
 from tests.tasks.test_rome_strict import ALL_KWARGS, HOSTILE
@@ -63,10 +62,8 @@ def test_the_examples_of_the_documentation() -> None:
     rows = examples()
     assert len(rows) >= 30
     assert {row[0] for row in rows} == {evaluator for evaluator, _, _ in ALL_KWARGS}
-    for evaluator, kwargs, answer, published, strict in rows:
-        assert published != strict, answer
-        assert match(evaluator, kwargs, answer) == published, answer
-        assert grade_strictly(evaluator, kwargs, answer) == strict, answer
+    for evaluator, kwargs, answer, published, right in rows:
+        assert match(evaluator, kwargs, answer) == published != right, answer
 
 
 @table(
@@ -192,4 +189,3 @@ def test_arguments_that_pass_the_check_never_fail(data: st.DataObject) -> None:
         return
     for answer in ("", "Answer: A, 1 cm, 10:10 at Times Square"):
         match(evaluator, changed, answer)
-        grade_strictly(evaluator, changed, answer)

@@ -51,13 +51,15 @@ PLACE = doc(
 def test_places_keep_their_partial_credit() -> None:
     said = ["Final Answer: Harbour Gate", "Final Answer: Northport", "Final Answer: Southport"]
     assert [metrics(PLACE, each)["accuracy"] for each in said] == [1.0, 0.5, 0.0]
-    found = metrics(PLACE, *said)
-    assert (found["accuracy"], found["accuracy_strict"]) == (0.5, 0.5)
+    assert metrics(PLACE, *said)["accuracy"] == 0.5
 
 
 def test_no_response_has_no_grade() -> None:
     assert process_results(CHOICE, []) == dict.fromkeys(METRICS)
-    assert metrics(CHOICE) == dict.fromkeys(METRICS) | {"grader_coverage": 0.0}
+    assert metrics(CHOICE) == dict.fromkeys(METRICS) | {
+        "grader_coverage": 0.0,
+        "strict_coverage": 0.0,
+    }
 
 
 _DOCS = [doc(each["evaluator"], **each["evaluator_kwargs"]) for each in ENTRIES]
@@ -76,8 +78,7 @@ def test_no_response_breaks_the_grading(document: dict[str, Any], response: str)
     """lmms-eval retries process_results and hides its errors."""
     found = metrics(document, response)
     assert tuple(found) == tuple(METRICS)
-    for name in ("accuracy", "accuracy_strict"):
-        assert 0 <= (found[name] if found[name] is not None else -1) <= 1
+    assert 0 <= (found["accuracy"] if found["accuracy"] is not None else -1) <= 1
 
 
 # --- through lmms-eval ---------------------------------------------------------------------------
@@ -106,9 +107,8 @@ ACCURACY = {
     "multi": (1 + 1) / 2,
     "spatial": 1,
 }
-STRICT = ACCURACY | {"multi": (0 + 1) / 2}
+
 OVERALL = (2 + 1 + 0 + 1 + 1.25 + 1 + 2 + 1) / 12
-OVERALL_STRICT = (2 + 1 + 0 + 1 + 1.25 + 1 + 1 + 1) / 12
 
 
 def metric(run: Run, task: str, name: str = "accuracy") -> float:
@@ -144,14 +144,11 @@ def both(tmp_path_factory: pytest.TempPathFactory, data: Path, responses: Path) 
 def test_accuracy_of_each_subtask_by_hand(both: Run) -> None:
     for subtask in SUBTASKS:
         assert metric(both, f"rome_{subtask}") == pytest.approx(ACCURACY[subtask])
-        strict = metric(both, f"rome_{subtask}", "accuracy_strict")
-        assert strict == pytest.approx(STRICT[subtask])
 
 
 def test_the_group_weighs_questions_not_subtasks(both: Run) -> None:
     assert pytest.approx(sum(ACCURACY.values()) / len(ACCURACY)) != OVERALL
     assert metric(both, "rome") == pytest.approx(OVERALL)
-    assert metric(both, "rome", "accuracy_strict") == pytest.approx(OVERALL_STRICT)
 
 
 def test_the_benchmarks_stand_side_by_side(both: Run) -> None:

@@ -6,6 +6,7 @@ import math
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cached_property, partial
+from shlex import quote
 from typing import Any, ClassVar, Literal, get_args
 
 from pydantic import Field
@@ -140,10 +141,6 @@ class CmmathRecord(Record):
         description="what gave the grade; null if there is none"
     )
     grades: CmmathGrades = Field(description="all grades of the answer")
-    answer_type: Text = Field(
-        description="type of the reference; `unknown` if an internal error left the response "
-        "unscored"
-    )
     answer: Text = Field(
         description="the text that was graded: the response without its thinking; may be empty"
     )
@@ -282,6 +279,22 @@ def _more(rounds: Rounds, by: str, value: str | None) -> tuple[Mapping[str, Figu
     return shares, {"mistakes": {kind: kinds[kind] for kind in MISTAKES}, "points": points}
 
 
+def judging(folder: str, tasks: str = "cmmath") -> str:
+    """The command that has a judge decide what the rules left undecided in a saved run."""
+    return (
+        "CMMATH_GRADER=both LMMS_RPTS_JUDGE=openai:MODEL lmms-eval --model replay --model_args "
+        f"samples={folder} --tasks {tasks} --log_samples --output_path judged"
+    )
+
+
+def _remedy(run: CmmathRun) -> str:
+    alone = [each for each in run.responses if each.settings.grader == "rule"]
+    undecided = sum(bool(each.undecided) for each in alone)
+    folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
+    command = judging(folder, ",".join(run.tasks))
+    return f". A judge decides the {undecided} undecided: {command}" if undecided else ""
+
+
 def _notes(run: CmmathRun) -> Iterator[str]:
     missing = sum(each.instance.caption == "" for each in run.responses)
     if missing:
@@ -297,17 +310,14 @@ def _range(figures: Figures) -> str:
 
 
 def _sentence(figures: Figures) -> str:
-    counts, judged = figures.counts, ""
-    compared, agreed = counts["compared"], counts["agreed"]
+    judged, compared, agreed = "", figures.counts["compared"], figures.counts["agreed"]
     if isinstance(compared, int) and isinstance(agreed, int) and compared:
         judged = (
-            f"; rules and judge agree on {agreed} of the {compared} that both graded "
-            f"({agreed / compared:.3f})"
+            f" Rules and judge agree on {agreed} of the {compared} that both graded "
+            f"({agreed / compared:.3f})."
         )
-    return (
-        f"{figures.model}, {figures.task}: {figures.rounds} round{'s' * (figures.rounds > 1)}. Of "
-        f"{figures.responses} responses, the rules left {counts['undecided']} undecided{judged}."
-    )
+    rounds = f"{figures.rounds} round{'s' * (figures.rounds > 1)}"
+    return f"{figures.model}, {figures.task}: {rounds}, {figures.responses} responses.{judged}"
 
 
 def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
@@ -398,7 +408,6 @@ GRADING = Grading(
         "category": by_field("instance.category"),
         "grade_group": by_field("instance.grade_group"),
         "grade_id": by_field("instance.grade_id"),
-        "answer_type": by_field("answer_type"),
         "form": by_field("instance.form"),
         # A problem may belong to several.
         "area": lambda record: {point[0]: 0 for point in record.instance.points} or (None,),
@@ -417,6 +426,7 @@ GRADING = Grading(
     },
     more=_more,
     notes=_notes,
+    remedy=_remedy,
     asked={"what kind of mistake it is": lambda each: each.mistake and each.mistake.error},
     columns=(
         "accuracy",
@@ -448,6 +458,6 @@ GRADING = Grading(
         answer=lambda record: ShownAnswer(
             final=field_of(record, "grades.rule.answer"), grades=tuple(_grades(record))
         ),
-        by=("category", "grade_group", "answer_type", "form", "area"),
+        by=("category", "grade_group", "form", "area"),
     ),
 )

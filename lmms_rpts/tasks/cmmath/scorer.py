@@ -28,6 +28,7 @@ from lmms_rpts.tasks.cmmath.record import (
     CmmathRecord,
     MistakeEntry,
     RuleGrade,
+    judging,
 )
 from lmms_rpts.tasks.data import needed_judge
 from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
@@ -104,10 +105,11 @@ class CmmathScorer(GradingScorer):
         undecided = {each: reasons.pop(each) for each in [*reasons] if each.startswith(UNDECIDED)}
         if undecided:
             logger.warning(
-                "{} of {} responses are left undecided by the rules, and are left out of the means "
-                "(grader_coverage); set CMMATH_GRADER=both to have a judge decide them",
+                "{} of {} responses are left undecided by the rules, and out of the means "
+                "(grader_coverage). A judge decides them: {}",
                 sum(undecided.values()),
                 self.total,
+                judging("RESULTS"),
             )
         super().report()
 
@@ -150,7 +152,6 @@ class CmmathScorer(GradingScorer):
         return {
             "grader": ("rule" if grade is None else "judge") if scored else None,
             "grades": CmmathGrades(rule=rule, judge=grade),
-            "answer_type": found.answer_type if found is not None else "unknown",
             "mistake": more,
             "settings": CmmathGrading(
                 grader=self.cmmath.grader,
@@ -164,9 +165,9 @@ class CmmathScorer(GradingScorer):
 
 def grade_by_rules(question: str, reference: str, response: str) -> Grade:
     """The grade of a response by rules, which may leave it undecided."""
-    from lmms_rpts.tasks.cmmath.grading import grade  # imported here: every run imports filters
+    from lmms_rpts.grading.grader import grade  # imported here: every run imports filters
 
-    return grade(question, reference, response)
+    return grade(response, reference, kind="maths", question=question)
 
 
 def compare_request(prompts: Prompts, doc: Doc, answer: str) -> Request:

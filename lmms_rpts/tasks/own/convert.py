@@ -19,12 +19,11 @@ from PIL import Image
 
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.base.rows import Row, read_rows, row_files
-from lmms_rpts.grading.grader import infer_kind
-from lmms_rpts.scoring.question import STANCES
+from lmms_rpts.scoring.question import form_of
 from lmms_rpts.tasks.data import DataError, download, raise_faults
 from lmms_rpts.tasks.fields import RowError, any_list, encoded
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
-from lmms_rpts.tasks.own.data import Instance, label, written
+from lmms_rpts.tasks.own.data import Instance, label, stance_of, written
 
 TARGETS = tuple(Instance.model_fields)
 """The fields that others can be mapped to; ``question`` is also used for a statement."""
@@ -180,6 +179,8 @@ def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:
     made = []
     for row in table.rows:
         given = {target: row.fields.get(source) for target, source in mapping.items()}
+        if given.get("question") is None:  # a file may have questions and statements
+            given["question"] = row.fields.get("statement")
         if columns:  # one column per option: A, B, ... up to the first blank one
             cells = (row.fields.get(name) for name in columns)
             given["options"] = list(
@@ -215,7 +216,7 @@ def _value(name: str, value: Any, cell: object) -> Any:
 
 
 def infer_form(rows: Iterable[Row]) -> str:
-    """The type of the answers: see ``data.FORMS``.
+    """The type of the answers: see ``ANSWER_FORMS``.
 
     Raises:
         DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
@@ -233,19 +234,7 @@ def infer_form(rows: Iterable[Row]) -> str:
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
-    if len(kinds) > 1:  # the stances among other answers are texts
-        kinds = {"text" if kind == "agree" else kind for kind in kinds}
     return kinds.pop() if len(kinds) == 1 else "mixed"
-
-
-def plain_stances(rows: Iterable[Row]) -> list[Row]:
-    """Rows whose answers are agree and disagree, in lower case."""
-    return [
-        replace(row, fields={**row.fields, "answer": str(row.fields["answer"]).strip().lower()})
-        if "answer" in row.fields
-        else row
-        for row in rows
-    ]
 
 
 def _is_place(answer: Any, options: Sequence[Any]) -> bool:
@@ -256,13 +245,15 @@ def _is_place(answer: Any, options: Sequence[Any]) -> bool:
 
 def _kind(answer: Any, options: Sequence[Any]) -> str:
     """The form of one answer; ``text`` for a value that the check of the fields will refuse."""
+    if isinstance(answer, list) and answer:
+        kinds = {_kind(each, options) for each in answer}
+        return kinds.pop() if len(kinds) == 1 else "text"
     if not isinstance(answer, str | int | float) or isinstance(answer, bool):
         return "text"
     text = written(answer).strip()
-    if text.lower() in STANCES:
-        return "agree"
-    letter = re.fullmatch(r"[A-Ja-j]", text)
-    return "choice" if letter else infer_kind(text, list(map(written, options)))
+    if re.fullmatch(r"[A-Ja-j]", text):
+        return "choice"
+    return form_of(text if options else stance_of(text), list(map(written, options)))
 
 
 def collect_images(

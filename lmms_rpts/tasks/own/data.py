@@ -16,10 +16,18 @@ from pydantic import BeforeValidator, PlainValidator, ValidationError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
-from lmms_rpts.grading.grader import AnswerKind, gold_fault, infer_kind
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.scoring.metrics import METRICS
-from lmms_rpts.scoring.question import STANCES, Question, Relation, gold_faults
+from lmms_rpts.scoring.question import (
+    ANSWER_FORMS,
+    STANCES,
+    Gold,
+    Question,
+    Relation,
+    form_of,
+    gold_answer_faults,
+    gold_faults,
+)
 from lmms_rpts.tasks.aggregation import metric_list
 from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
 from lmms_rpts.tasks.images import add_image_column, named_faults
@@ -30,9 +38,6 @@ from lmms_rpts.tasks.rpts_eval import data as rpts_eval
 if TYPE_CHECKING:
     from datasets import Dataset
 
-FORMS = ("agree", "choice", "number", "text", "mixed", "none")
-"""Types of answers, which determine how they are graded; ``none``: not graded."""
-
 FUNCTION = "function"
 """The form of answers that a custom function grades."""
 
@@ -41,7 +46,7 @@ NO_ANSWERS = " (answer none, in utils.py and in the YAML, if there are no answer
 """Advice in the message on a missing answer."""
 
 _NEAR = 0.8
-_GRADED_BY_RULES: tuple[AnswerKind, ...] = get_args(AnswerKind)
+_STANCES = {each: each for each in STANCES} | {"同意": "agree", "不同意": "disagree"}
 
 
 def written(value: object) -> str:
@@ -63,6 +68,19 @@ def _several(value: object) -> object:
     return [value] if isinstance(value, str) else value
 
 
+def _gold(value: object) -> str | tuple[str, ...]:
+    if not isinstance(value, list | tuple):
+        return _answer(value)
+    if not value:
+        raise wrong("a string or a number, or a list of these", value)
+    return tuple(map(_answer, value)) if len(value) > 1 else _answer(value[0])
+
+
+def stance_of(answer: str) -> str:
+    """``agree`` or ``disagree`` for a stance in English or Chinese, else the answer."""
+    return _STANCES.get(answer.strip().lower(), answer)
+
+
 _Answer = Annotated[str, PlainValidator(_answer)]
 
 
@@ -71,7 +89,7 @@ class Instance(Model):
 
     id: Identity | None = None
     question: Line
-    answer: _Answer = ""
+    answer: Annotated[Gold, PlainValidator(_gold)] = ""
     images: Annotated[tuple[Line, ...], BeforeValidator(_several)] = ()
     context: Text = ""
     texts: tuple[Text, ...] = ()
@@ -95,7 +113,7 @@ class OwnData:
     to which the YAML refers (``!function utils.process_docs``).
 
     Attributes:
-        answer: type of the answers: one of ``FORMS``, or ``FUNCTION``.
+        answer: type of the answers: one of ``ANSWER_FORMS``, or ``FUNCTION``.
         language: language of the prompts of instances without one.
     """
 
@@ -106,7 +124,7 @@ class OwnData:
 
     def __post_init__(self) -> None:
         for name, value, known in (
-            ("answer", self.answer, (*FORMS, FUNCTION)),
+            ("answer", self.answer, (*ANSWER_FORMS, FUNCTION)),
             ("language", self.language, get_args(Language)),
         ):
             if value not in known:
@@ -117,8 +135,11 @@ class OwnData:
 
     def dataset_kwargs(self) -> dict[str, Any]:
         """Where the ``datasets`` library finds the documents."""
-        rows = list(map(row_of, load(self)))
-        return dataset_kwargs(rows, _ROW, "own_tasks", "documents")
+        rows, columns = list(map(row_of, load(self))), dict(_ROW)
+        if not all(isinstance(row["answer"], str) for row in rows):  # a column has one type
+            columns["answer"] = tuple[str, ...]
+            rows = [row | {"answer": _several(row["answer"])} for row in rows]
+        return dataset_kwargs(rows, columns, "own_tasks", "documents")
 
     def process_docs(self, dataset: Dataset) -> Dataset:
         """The documents with their images."""
@@ -256,12 +277,15 @@ def as_question(instance: Instance, form: str, language: Language, number: int) 
     the prompt shows the rest of the context alone.
     """
     question, options, answer = instance.question, instance.options, instance.answer
+    if isinstance(answer, str) and (form == "agree" or (form == "mixed" and not options)):
+        answer = stance_of(answer)
+    form = form_of(answer, options) if form == "mixed" else form
     # Steps may cite the question, and an answer may be the letter of an option.
     cited = () if form == "agree" else (question, *lettered(options))
     return Question(
         id=str(number) if instance.id is None else instance.id,
         language=instance.language or language,
-        form=infer_kind(answer, options) if form == "mixed" else form,
+        form=form,
         statement=question,
         context="\n".join(part for part in (instance.context, *cited) if part.strip()),
         background=instance.context,
@@ -283,13 +307,12 @@ def label(row: Row) -> str:
 
 
 def _value_faults(instance: Instance, form: str) -> Iterator[str]:
-    answer, options = instance.answer, instance.options
-    if form == "agree" and answer not in STANCES:
-        yield f"answer should be agree or disagree, not {shown(answer)}"
-    graded = infer_kind(answer, options) if form == "mixed" else form
-    kind = next((each for each in _GRADED_BY_RULES if each == graded), None)
-    if kind is not None and (fault := gold_fault(kind, answer, options)):
-        yield f"answer cannot be graded as a {form}: {fault}"
+    question = as_question(instance, form, "en", 0)
+    if form == "agree" and question.answer not in STANCES:
+        yield f"answer should be agree or disagree, not {shown(instance.answer)}"
+    elif kind := next((each for each in ANSWER_FORMS if each == question.form), None):
+        for fault in gold_answer_faults(question.answer, question.options, kind):
+            yield f"answer {fault}"
     yield from gold_faults({"reasoning": instance.reasoning, "visual_clue": instance.images})
 
 

@@ -121,10 +121,11 @@ def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
 
 def _ending(doc: Doc) -> str:
     """The form of the last line; a text answer that is a letter stands for one of the options."""
-    form, letter = str(doc["form"]), _LETTER.fullmatch(doc["answer"].strip())
+    answer = doc["answer"] if isinstance(doc["answer"], str) else doc["answer"][0]
+    form, letter = str(doc["form"]), _LETTER.fullmatch(answer.strip())
     if form == "choice" or (doc["options"] and (form == "function" or (form == "text" and letter))):
         return "choice"
-    return "text" if form in ("function", "none") else form
+    return form if form in ("agree", "choice", "number") else "text"
 
 
 _PROMPT = ImagePrompt(

@@ -10,7 +10,7 @@ from typing import Any
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.scoring.options import Options, blindness, choose_judge
-from lmms_rpts.scoring.question import STANCES, AnswerForm, Question
+from lmms_rpts.scoring.question import AnswerForm, Question
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.own.data import REMEDY, as_question, check_fields
@@ -57,9 +57,7 @@ def own_questions(
 def _form(fields: Mapping[str, Any]) -> AnswerForm:
     """The type of the answer of a row."""
     answer = fields.get("answer")
-    if answer is None or answer == "":
-        return "none"
-    return "agree" if "statement" in fields and answer in STANCES else "mixed"
+    return "none" if answer is None or answer == "" else "mixed"
 
 
 def _opened(images: Sequence[Any]) -> list[Any]:

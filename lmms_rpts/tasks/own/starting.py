@@ -49,7 +49,7 @@ filter_list:
     filter:
       - function: rpts_transform
         mode: auto
-        answer: {form}  # agree, choice, number, text, mixed or none; as in utils.py
+        answer: {form}  # agree, choice, number, text, anls, relaxed, mixed, none; as in utils.py
       - function: rpts_score
         # evidence: image  # facts, image or both; default: facts with gold reasoning, else image
       - function: rpts_aggregate

@@ -1,8 +1,8 @@
 """Graders and metrics of ReForm-Eval exactly by the published rules.
 
-Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced;
-``lmms_rpts.tasks.reform_eval.strict`` grades without them. Where the published code raises on
-its input, these functions don't: a value that is not a string matches and chooses nothing.
+Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced.
+Where it raises on its input, these functions don't: a value that is not a string matches and
+chooses nothing.
 """
 
 from __future__ import annotations
@@ -17,7 +17,6 @@ from typing import Any
 import numpy as np
 
 from lmms_rpts.base.escaping import storable
-from lmms_rpts.grading.numbers import ENGLISH_WORDS
 
 RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
 METEOR = "meteor"
@@ -102,9 +101,8 @@ _PERIOD = re.compile(r"\.(?!\d)")
 _PERIODS_REMOVED = 32
 _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))
-_NUMBERS = {"none": "0"} | {
-    word: str(value) for word, value in ENGLISH_WORDS.items() if value <= 10
-}
+_DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
+_NUMBERS = {"none": "0"} | {word: str(value) for value, word in enumerate(_DIGITS)}
 
 
 def _words(text: str) -> list[str]:

@@ -33,7 +33,7 @@ class ReformGrade(Model):
         "if none was chosen, and for free answers"
     )
     correct: Flag | None = Field(
-        description="whether the answer is right; null if the reference is empty, and for captions"
+        description="whether the answer is right; null if the rules cannot decide, and for captions"
     )
     rule: Text = Field(description="the rule that decided; may be empty")
 

@@ -118,7 +118,16 @@ METRICS = by_name(
         "accuracy_strict",
         lambda record: _known(record, record.strict.correct),
         head="strict",
-        words="by strict rules",
+        words="by strict rules, of the answers that they decide",
+    ),
+    Metric(
+        "strict_coverage",
+        lambda record: _known(record, record.strict.correct is not None),
+        higher_is_better=None,
+        head="decided",
+        words="share of answers that the strict rules decide",
+        interval=False,
+        tested=False,
     ),
     Metric(
         "format_hit_rate",
@@ -145,12 +154,12 @@ METRICS = by_name(
     ),
 )
 
-_CHOICE = ("accuracy", "accuracy_strict", "format_hit_rate", "instability")
+_CHOICE = ("accuracy", "accuracy_strict", "strict_coverage", "format_hit_rate", "instability")
 # The metrics by the form of answers.
 _NAMES: Mapping[str, Sequence[str]] = {
     "choice": _CHOICE,
     "online": _CHOICE,
-    "open": ("accuracy", "accuracy_strict", "instability"),
+    "open": ("accuracy", "accuracy_strict", "strict_coverage", "instability"),
     "caption": ("rouge_l", *_OF_SET),
 }
 

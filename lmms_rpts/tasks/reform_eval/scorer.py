@@ -13,6 +13,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.base.settings import Settings
+from lmms_rpts.grading.grader import grade
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import as_text
 from lmms_rpts.runs.samples import RunError
@@ -44,7 +45,7 @@ from lmms_rpts.tasks.reform_eval.record import (
     ReformRun,
 )
 from lmms_rpts.tasks.reform_eval.results import METRICS
-from lmms_rpts.tasks.reform_eval.strict import chosen_option, text_contains
+from lmms_rpts.tasks.reform_eval.strict import chosen_option
 
 _NOTHING = ReformGrade(chosen=None, correct=None, rule="")
 
@@ -116,10 +117,11 @@ def grade_text(
         chosen = single_choice(prediction)
         published = ReformGrade(chosen=chosen, correct=chosen == right, rule="mark")
         score = float(chosen == right)
-        index, rule = chosen_option(prediction, options, doc["marks"])
-        # Two options may have the same text.
-        text = None if index is None else options[index]
-        strict = ReformGrade(chosen=index, correct=text == options[right], rule=rule)
+        index, found = chosen_option(prediction, options, doc["marks"])
+        holds = False if found.outcome == "incorrect" else None
+        if index is not None:  # two options may have the same text
+            holds = options[index] == options[right]
+        strict = ReformGrade(chosen=index, correct=holds, rule=found.rule)
     elif kind == "caption":
         published = strict = ReformGrade(chosen=None, correct=None, rule="rouge_l")
         score = rouge_l(prediction, doc["answers"])
@@ -128,8 +130,9 @@ def grade_text(
         match = kie_open_ended if kind == "kie" else ocr_open_ended
         score = float(match(prediction, answers if len(answers) > 1 else answers[0]))
         published = ReformGrade(chosen=None, correct=bool(score), rule=kind)
-        holds = text_contains(prediction, answers, numbers_as_words=kind == "kie")
-        strict = ReformGrade(chosen=None, correct=holds, rule=kind)
+        found = grade(prediction, answers, kind="text")
+        holds = {"correct": True, "incorrect": False}.get(found.outcome)
+        strict = ReformGrade(chosen=None, correct=holds, rule=found.rule)
     return record_of(doc, asking, prediction, source, published, strict, score)
 
 

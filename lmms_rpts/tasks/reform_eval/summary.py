@@ -94,13 +94,11 @@ def _of_round(records: Sequence[ReformRecord]) -> dict[str, float | None]:
 
 
 def _said(record: ReformRecord) -> tuple[str | None, bool]:
-    """The answer by strict rules, and whether it is right."""
+    """The answer, and whether it is right: choices by strict rules, texts by the published ones."""
     if record.instance.kind == "choice":
         # Not the index: duplicates may have different wrong options.
-        said = record.instance.option(record.strict.chosen)
-    else:
-        said = " ".join(record.prediction.casefold().split()) or None
-    return said, bool(record.strict.correct)
+        return record.instance.option(record.strict.chosen), bool(record.strict.correct)
+    return " ".join(record.prediction.casefold().split()) or None, bool(record.published.correct)
 
 
 # --- dimensions ----------------------------------------------------------------------------------
@@ -282,7 +280,7 @@ def _sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
     worded = [each for each in models if each.metrics["consistent_rate"].value is not None]
     if worded:
         numbers = [str(each.counts["duplicates"]) for each in worded]
-        title = "The N duplicates of a sample, by strict rules"
+        title = "The N duplicates of a sample"
         yield _sheet(title, worded, DUPLICATES, {"N": numbers})
     talked = [each for each in models if each.metrics["round_slope"].value is not None]
     if talked:
@@ -341,6 +339,7 @@ def _answer(record: ReformRecord) -> ShownAnswer:
     strict = ShownGrade(
         grader="strict rules",
         value=None if correct is None else float(correct),
+        word="undecided" if correct is None else "",
         found=_option(record.strict, instance) if choice else None,
         reason=record.strict.rule,
     )
@@ -397,7 +396,15 @@ GRADING = Grading(
     numbers=dimension_numbers,
     beside=_averages,
     more=_more,
-    columns=("score", "accuracy_strict", "format_hit_rate", "instability", "cider", "bleu_4"),
+    columns=(
+        "score",
+        "accuracy_strict",
+        "strict_coverage",
+        "format_hit_rate",
+        "instability",
+        "cider",
+        "bleu_4",
+    ),
     explained={
         "Dimensions": "mean over their sets; captions: CIDEr x 100; (k of n): over k of the n "
         "sets; online: dialogues with the model's own answers",
@@ -407,6 +414,10 @@ GRADING = Grading(
         "±": "sample standard deviation over runs",
     },
     sheets=_sheets,
-    flags={"disagreements": lambda record: record.published.correct != record.strict.correct},
+    flags={
+        "disagreements": lambda record: (
+            record.strict.correct not in (None, record.published.correct)
+        )
+    },
     display=DISPLAY,
 )

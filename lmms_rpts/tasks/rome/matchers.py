@@ -2,8 +2,7 @@
 
 Source: github.com/flageval-baai/ROME-evaluation; for intervals, which those scripts mention but
 don't grade, the evaluator of ROME in github.com/flageval-baai/FlagEvalMM. Their quirks are kept and
-described in docs/rome.md; `lmms_rpts.tasks.rome.strict` grades without them. Every function takes
-time linear in its text.
+described in docs/rome.md. Every function takes time linear in its text.
 """
 
 from __future__ import annotations

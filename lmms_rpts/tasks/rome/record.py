@@ -12,6 +12,7 @@ from pydantic import Field, PlainSerializer, PlainValidator, WithJsonSchema
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.schema import FieldError, Model, Several, Share, Text, wrong
+from lmms_rpts.grading.grader import find_final_answer
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.record import Asked, JudgeGrade, Record, is_none
@@ -30,7 +31,6 @@ from lmms_rpts.tasks.rebuilding import Rebuilt
 from lmms_rpts.tasks.rome import thinking
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS, Grader, RomeGrader
 from lmms_rpts.tasks.rome.matchers import extract_answer
-from lmms_rpts.tasks.rome.strict import whole_answer
 
 
 def _canonical(value: object) -> str:
@@ -55,7 +55,9 @@ class RomeGrades(Model):
         description="grade by the published rules; null only if there is no response, or if no"
         " rule fits the question's data"
     )
-    strict: Share | None = Field(description="grade by the strict rules; null as above")
+    strict: Share | None = Field(
+        description="grade by the strict rules; null if they cannot decide"
+    )
     llm: JudgeGrade | None = Field(description="grade by the judge; null if it was not asked")
 
 
@@ -144,7 +146,16 @@ METRICS = by_name(
         "accuracy_strict",
         lambda record: record.grades.strict,
         head="strict",
-        words="by strict rules",
+        words="by strict rules, of the answers that they decide",
+    ),
+    Metric(
+        "strict_coverage",
+        lambda record: record.grades.strict is not None,
+        higher_is_better=None,
+        head="decided",
+        words="share of answers that the strict rules decide",
+        interval=False,
+        tested=False,
     ),
     *thinking.METRICS.values(),
     Metric(
@@ -190,9 +201,7 @@ def _question(record: RomeRecord) -> ShownQuestion:
 
 
 def _answer(record: RomeRecord) -> ShownAnswer:
-    return ShownAnswer(
-        final=whole_answer(record.answer, doubtful=True), grades=tuple(_grades(record))
-    )
+    return ShownAnswer(final=find_final_answer(record.answer), grades=tuple(_grades(record)))
 
 
 def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
@@ -208,7 +217,8 @@ def _grades(record: RomeRecord) -> Iterator[ShownGrade]:
     yield ShownGrade(
         grader="strict rules",
         value=grades.strict,
-        found=whole_answer(record.answer, doubtful=True),
+        word="undecided" if grades.strict is None else "",
+        found=find_final_answer(record.answer),
         reason=record.instance.evaluator,
     )
     if grades.llm is not None:
@@ -244,7 +254,7 @@ GRADING = Grading(
         "rule_llm": lambda record: record.disputed_by(record.llm),
     },
     asked=thinking.ASKED,
-    columns=("accuracy", "accuracy_strict", *thinking.METRICS),
+    columns=("accuracy", "accuracy_strict", "strict_coverage", *thinking.METRICS),
     explained={
         "tokens": "per response",
         "[ ]": "95% interval over questions, of one round (exact where all grades are 0 or 1, "

@@ -93,7 +93,7 @@ class RomeScorer(GradingScorer):
             return NO_JUDGE
 
     def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
-        """The grades by the published and the strict rules; the former count."""
+        """The grade by the published rules, and the strict one."""
         rule = strict = fault = None
         try:
             kwargs = json.loads(doc["evaluator_kwargs"])

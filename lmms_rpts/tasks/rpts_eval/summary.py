@@ -110,7 +110,7 @@ GRADING = Grading(
     display=Display(
         question=lambda record: ShownQuestion(
             text=record.instance.statement,
-            gold=tuple(filter(None, (record.instance.answer,))),
+            gold=tuple(filter(None, (record.instance.gold,))),
             language=record.instance.language,
             images=record.instance.visual_clue,
         ),
