@@ -76,7 +76,8 @@ def test_all_61_sets_have_the_results_of_their_answers(one: Run) -> None:
             continue
         # Of five duplicates the first, third and fifth are right.
         assert results[task]["accuracy,none"] == pytest.approx(0.6)
-        assert results[task]["accuracy_strict,none"] == pytest.approx(0.6)
+        if TASKS[task].set.kind == "choice" and results[task]["strict_coverage,none"] == 1:
+            assert results[task]["accuracy_strict,none"] == pytest.approx(0.6)
         instances = [record["instance"] for record in one.records(task).values()]
         if len({text for each in instances for text in each["options"]}) > 2:
             assert 0 < results[task]["instability,none"] <= math.log(5)
