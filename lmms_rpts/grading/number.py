@@ -27,7 +27,7 @@ _COUNTERS = frozenset("个只条张本把辆位名头匹棵朵块片件双座间
 _UNITS: dict[str, str] = {
     name: row.split()[0] for row in VOCABULARY["units"] for name in row.split()
 }
-_KNOWN = frozenset(_UNITS.values())
+KNOWN = frozenset(_UNITS.values())
 
 # -1,234.5, $5, 2 1/3, 1.5e3, 3×10^4, 2.5 million, 12万, 45%, 负5
 _DIGITAL = re.compile(
@@ -106,7 +106,7 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
         return True
     if not one.unit or not other.unit:
         return not _SCALING.search(f"{one.unit} {other.unit}")
-    if one.unit in _KNOWN or other.unit in _KNOWN:
+    if one.unit in KNOWN or other.unit in KNOWN:
         return False
     words, others = set(one.unit.split()), set(other.unit.split())
     return bool(words & others) and (words <= others or others <= words)
@@ -128,7 +128,7 @@ def _unit_of(rest: str, number: str) -> str | None:
     """The unit after a number; None if other text follows."""
     rest = rest.strip(" .\"'，。")
     unit = canonical_unit(rest)
-    if unit in _KNOWN or not rest:
+    if unit in KNOWN or not rest:
         return unit
     more = NUMBER_WORD.search(rest) or rest[0] in _CHINESE_DIGITS
     if more or _CHANGES.search(rest) or not _WORDS_ONLY.fullmatch(rest):
@@ -304,7 +304,7 @@ def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdi
         return Verdict(True, "equal number", said.text)
     # 12 million, 12; 50%, 50; 1.250 may be meant as 1,250; 120 cm and 1.2
     same = {said.value, said.bare} & {gold.value, gold.bare} or (
-        said.unit != gold.unit and {said.unit, gold.unit} & _KNOWN
+        said.unit != gold.unit and {said.unit, gold.unit} & KNOWN
     )
     if same or _is_rounded(said, gold):
         return Verdict(None, "possibly the same number in another form", said.text)

@@ -33,11 +33,8 @@ PLACES = {
     ("interval_matching", {"interval": [20, 22], "units": []}, "Final Answer: 23", 0),
     ("interval_matching", {"interval": ["10:05", "10:15"], "units": []}, "Answer: 10:10", None),
     ("multi_interval_matching", {"intervals": [[1, 2], [7, 9]], "units": [[], []]}, "Answer: 8", 1),
-    ("key_items_matching", {"key_items": [["snail", "蜗牛"]]}, "Final Answer: snail", 1),
-    ("key_items_matching", {"key_items": [["red"], ["blue"]]}, "Answer: red, blue", None),
-    ("ordered_list_matching", {"order": ["B", "A"]}, "Final Answer: B, A", 1),
-    ("location_matching", PLACES, "最终答案：时代广场", 1),
-    ("location_matching", PLACES, "Final Answer: New York", 0.25),
+    ("key_items_matching", {"key_items": [["snail", "蜗牛"]]}, "Final Answer: snail", None),
+    ("location_matching", PLACES, "最终答案：时代广场", None),
 )
 def test_a_grade(evaluator: str, kwargs: dict[str, Any], answer: str, score: float | None) -> None:
     assert grade_strictly(evaluator, kwargs, answer) == score

@@ -159,7 +159,7 @@ _CHOICE = ("accuracy", "accuracy_strict", "strict_coverage", "format_hit_rate", 
 _NAMES: Mapping[str, Sequence[str]] = {
     "choice": _CHOICE,
     "online": _CHOICE,
-    "open": ("accuracy", "accuracy_strict", "strict_coverage", "instability"),
+    "open": ("accuracy", "instability"),
     "caption": ("rouge_l", *_OF_SET),
 }
 

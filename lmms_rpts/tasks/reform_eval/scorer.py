@@ -13,7 +13,6 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.schema import Model, Several, Text
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.grading.grader import grade
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.record import as_text
 from lmms_rpts.runs.samples import RunError
@@ -130,9 +129,7 @@ def grade_text(
         match = kie_open_ended if kind == "kie" else ocr_open_ended
         score = float(match(prediction, answers if len(answers) > 1 else answers[0]))
         published = ReformGrade(chosen=None, correct=bool(score), rule=kind)
-        found = grade(prediction, answers, kind="text")
-        holds = {"correct": True, "incorrect": False}.get(found.outcome)
-        strict = ReformGrade(chosen=None, correct=holds, rule=found.rule)
+        strict = ReformGrade(chosen=None, correct=None, rule="free text")
     return record_of(doc, asking, prediction, source, published, strict, score)
 
 
