@@ -7,6 +7,8 @@ import unicodedata
 from functools import lru_cache
 from html.entities import html5
 
+from lmms_rpts.grading.patterns import phrases
+
 # Maximum number of characters of an answer that are parsed.
 LONGEST = 2_000
 
@@ -169,39 +171,25 @@ def _character(character: str) -> str:
 
 
 # "So the answer is", "It is", "I think", 所以, 这是
-_LEAD = re.compile(
-    r"(?:(?:so|thus|therefore|hence|then|and|well|finally|overall|in\stotal)\b[,:]?\s?"
-    r"|(?:i|we)\s(?:(?:would|will)\s)?(?:think|believe|say|see|count|conclude|choose|select|pick)"
-    r"(?:\sthat)?\b[,:]?\s?"
-    r"|(?:the|my)\s(?:(?:final|correct|right)\s)?(?:answer|result|solution|total|option|choice)"
-    r"(?:\sis\b|\sare\b|\swould\sbe\b|\s?:)(?:\s?:)?\s?"
-    r"|(?:it|this|that|these|those|they|he|she|there)(?:\s(?:is|are|was|were|must\sbe)\b|'s\b|'re\b)"
-    r"(?!\s(?:not|no)\b)\s?"
-    r"|that\s(?=(?:the|it|this|there|an?)\s)|it\s(?=can(?:not|'t|\snot)\b)"
-    r"|(?:因此|所以|故|那么|综上)[,:，：]?\s?|(?:最终|正确)?(?:答案|结果)(?:应该|应)?(?:是|为|:)(?!否|不)\s?"
-    r"|(?:我认为|我觉得)[,，]?|(?:这|它|那|他|她)?(?:就|应该|应)?[是为](?!否|不|什么)\s?)",
-    re.IGNORECASE,
-)
+_LEAD = re.compile(rf"{phrases('lead').pattern}[,:，：]?\s?", re.IGNORECASE)
 
 
 def without_lead(text: str) -> str:
     """A plain text without leading function words: "So it is Paris" becomes "Paris"."""
-    for _ in range(6):
-        found = _LEAD.match(text)
-        if found is None or found.end() == 0:
-            break
+    while found := _LEAD.match(text):
         text = text[found.end() :].strip()
     return text
 
 
-# Signs that are kept for comparison.
-_WITHIN = re.compile(
-    r"(?<=\d)[.,:](?=\d)|(?<![\w.])-(?=\.?\d|[A-Za-z](?![A-Za-z]))|[+#%&@°*/^_<>=≤≥≠$€£±√∞~|]"
-)
 # "A dog" equals "dog"; but the letter is kept in "A minor" and in blood types
 _ARTICLE = re.compile(
-    r"(?<!\w)(?:the|(?:a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
-    r"|plus|minus|levels?)\b))\s(?=[\"']?\w\w)|(?<!\w)The\s(?=[\"']?\w\w)"
+    r"(?<!\w)(?:the|The|a|(?<![\w\s])A|^A|an|^An)(?!\s(?i:minor|major|flat|sharp|positive|negative"
+    r"|plus|minus|levels?)\b)\s(?=[\"']?\w\w)"
+)
+# Punctuation that says nothing; not the signs of C++, -5, 3.5, 50%, A' and of symbols
+_PUNCTUATION = re.compile(
+    r"(?<!\d)[.,:]|[.,:](?!\d)|(?<=[\w.])-|-(?!\.?\d|[A-Za-z](?![A-Za-z]))"
+    r"|[\s!?;()\[\]{}\"'\\…¿¡、。，；：？！（）【】「」『』《》〈〉·•—]"
 )
 # 红 色 is 红色
 _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
@@ -209,23 +197,10 @@ _BETWEEN_WIDE = re.compile(r"(?<=[\u3040-\u9fff])\s(?=[\u3040-\u9fff])")
 
 @lru_cache(maxsize=2_048)
 def normal(text: str) -> str:
-    """A plain text in the form for comparison: no upper case, articles, quotes or punctuation.
-
-    Signs that distinguish answers are kept: those of ``C++``, ``-5``, ``3.5``, ``50%``, ``A'``.
-    """
-    text = _ARTICLE.sub("", text)
-    text = re.sub(r"(?<=[A-Za-z])'(?=[A-Za-z])", "", text)
-    text = re.sub(r"(?<=[A-Za-z])\.(?=[A-Za-z](?:\.|$))|(?<=\b[A-Za-z])\.(?=[A-Za-z]\b)", "", text)
+    """A plain text in the form for comparison: no upper case, articles, quotes or punctuation."""
+    text = re.sub(r"(?<=[A-Za-z])'(?=[A-Za-z])", "", _ARTICLE.sub("", text))
+    text = re.sub(r"(?<=\b[A-Za-z])\.(?=[A-Za-z](?:\.|\b))", "", text)  # U.S.A.
     if not text.startswith("'"):
         text = re.sub(r"(?<![^\W_][^\W_])(?<=[^\W_])'", "′", text)  # A', 5'
-    kept = []
-    for at, character in enumerate(text):
-        stays = character.isalnum() or character in "′+#%&@°*/^_<>=≤≥≠$€£±√∞~|"
-        stays = stays or unicodedata.combining(character) > 0 or _is_symbol(character)
-        kept.append(character if stays or _WITHIN.match(text, at) else " ")
-    words = unicodedata.normalize("NFKC", "".join(kept).casefold())
+    words = unicodedata.normalize("NFKC", _PUNCTUATION.sub(" ", text).casefold())
     return _BETWEEN_WIDE.sub("", " ".join(words.split()))
-
-
-def _is_symbol(character: str) -> bool:
-    return not character.isascii() and unicodedata.category(character) in ("So", "Sm", "Sc", "Cs")
