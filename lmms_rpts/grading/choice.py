@@ -448,4 +448,5 @@ class _Reader:
 
 def plain_lines(text: str) -> str:
     """A text in plain characters, line by line."""
-    return "\n".join(plain(line) for line in text[-8_000:].split("\n") if line.strip())
+    text = re.sub(r"(?<![\w.])([A-J])[.．](?=\d)", r"\1. ", text[-8_000:])  # A.1
+    return "\n".join(plain(line) for line in text.split("\n") if line.strip())

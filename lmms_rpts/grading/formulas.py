@@ -74,7 +74,7 @@ def equal(one: ast.expr, other: ast.expr) -> bool | None:
         point = dict(zip(names, row, strict=False))
         try:
             alike = _close(_value(one, point), _value(other, point))
-        except (ArithmeticError, ValueError, KeyError):
+        except (ArithmeticError, ValueError):
             continue
         if not alike:
             # Other letters may be other names for the same unknowns.
@@ -103,7 +103,7 @@ def _value(tree: ast.expr, point: Mapping[str, Real]) -> Real:
     match tree:
         case ast.Constant(value=int() | float() as number):
             result = Fraction(repr(number))
-        case ast.Name(id=name):
+        case ast.Name(id=name) if name == "π" or name in point:
             result = math.pi if name == "π" else point[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             result = -_value(operand, point)

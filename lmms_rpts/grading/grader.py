@@ -90,7 +90,7 @@ def grade(
     verdict_of = None if kind == "choice" else _grader(kind, gold, tolerance, question)
     if verdict_of is None:
         return Grade("undecided", find_final_answer(response) or None, UNGRADABLE)
-    return _value_grade(find_statement(response), verdict_of, refusal=gives_up(gold))
+    return _value_grade(find_statement(response), verdict_of, refusal=gives_up(gold + question))
 
 
 def find_final_answer(response: str) -> str:
@@ -181,11 +181,11 @@ def _grader(kind: Kind, gold: str, tolerance: float, question: str) -> _VerdictO
     if kind == "number":
         wanted = read_quantity(plain(gold)) if len(gold) <= SHOWN else None
         return None if wanted is None else lambda stated: number_verdict(stated, wanted, tolerance)
+    if kind == "maths":
+        return lambda stated: maths_verdict(stated, gold, question)
     text = gold_text(gold)
     if not _WORD.search(text):
         return None
-    if kind == "maths":
-        return lambda stated: maths_verdict(stated, gold, question)
     if kind == "text":
         return lambda stated: text_verdict(stated, text)
     verdict = anls_verdict if kind == "anls" else relaxed_verdict
@@ -199,7 +199,7 @@ def _value_grade(stated: Statement, verdict_of: _VerdictOf, *, refusal: bool) ->
     correct, rule, value = verdict_of(stated)
     answer = _shown(value or stated.said)
     if correct is None and stated.gives_up and not value and not refusal:
-        silent = not stated.doubt and not re.search(r"\d", stated.end)
+        silent = not stated.doubt and not re.search(r"\d", stated.said)
         return Grade("incorrect" if silent else "undecided", answer, "gives up")
     if correct is not None and stated.doubt:
         return Grade("undecided", answer, stated.doubt)

@@ -54,11 +54,14 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
     """
     if _squeezed(said) == _squeezed(wanted) and not unit:
         return True
+    if re.search("[<>≤≥]", wanted):
+        return _same_region(said, wanted)
     if re.search(r"[<>≤≥≠≈∓|∈]", said + wanted):
         return None
     (name, said), (right, wanted) = _named(said), _named(wanted)
     # x=2 is x_1=2, but a_1 is not a_2; x^2=4 is no value
-    if None in (name, right) or (right and name and re.sub("(?<=x)_.", "", name) != right):
+    alike = not right or not name or re.sub("(?<=x)_.", "", name) == right
+    if None in (name, right) or not alike:
         return None
     brackets = {text[:1] + text[-1:] for text in (said, wanted) if len(members(text)) == 1}
     if brackets & {"()", "{}"} and "," in said + wanted:
@@ -85,6 +88,37 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
     near = not plainly and abs(value - right_value) < 0.006 * abs(right_value)
     scaled = any(abs(value * by - right_value) < 1e-9 * abs(value) for by in (100, 0.01))
     return None if near or scaled or ("π" in said) != ("π" in wanted) else False
+
+
+_INTERVAL = re.compile(r"([(\[])([^,<>≤≥]+),([^,<>≤≥]+)([)\]])")
+
+
+def _bounds(text: str) -> tuple[str, list[tuple[str, str]]] | None:
+    """The name and the finite bounds, the lower first, of -1<x≤3; (-1,3] has no name."""
+    text = text.replace(" ", "")
+    if interval := _INTERVAL.fullmatch(text):
+        low, high = ">≥"[interval[1] == "["], "<≤"[interval[4] == "]"]
+        name, ends = "", [(low, interval[2]), (high, interval[3])]
+    else:
+        parts = re.split("([<>≤≥])", text)
+        at = next((at for at in range(0, len(parts), 2) if _NAME.fullmatch(parts[at])), None)
+        if at is None or len(parts) != (5 if 0 < at < len(parts) - 1 else 3):
+            return None
+        turned = str.maketrans("<>≤≥", "><≥≤")
+        ends = [(parts[at - 1].translate(turned), parts[at - 2])] if at else []
+        ends += [(parts[at + 1], parts[at + 2])] if at + 1 < len(parts) else []
+        name = parts[at]
+    return name, sorted((end for end in ends if "∞" not in end[1]), key=lambda end: end[0] in "<≤")
+
+
+def _same_region(said: str, wanted: str) -> bool | None:
+    """Whether two inequalities, or an interval and one, have the same solutions."""
+    one, other = _bounds(said), _bounds(wanted)
+    if one is None or other is None or one[0] not in ("", other[0]):
+        return None
+    if [sign for sign, _ in one[1]] != [sign for sign, _ in other[1]]:
+        return False
+    return same_lists([end for _, end in one[1]], [end for _, end in other[1]], ordered=True)
 
 
 def same_lists(said: Sequence[str], wanted: Sequence[str], *, ordered: bool) -> bool | None:
@@ -210,13 +244,18 @@ def _read(item: str, problem: Problem, at: int = 0) -> str | None:
     if not _is_free(found["head"], problem.label(at)):
         return None
     value = re.sub(r"(?<=[\d)π])\s?≈.*", "", found["value"].strip())
-    name, _, right = (part.strip() for part in value.partition("="))
+    name, _, right = (part.replace(" ", "") for part in value.partition("="))
     if right and not _NAME.fullmatch(name) and f"{name}=" in problem.text:
         value = right  # A∩B={1} for "A∩B=___"
     asked = re.findall(r"([∠△]?[A-Za-z0-9_']+)=(?:_|$)", problem.label(at))
     another = asked and name not in asked if right else False
     strange = right and name not in problem.text and name[:1] == "∠"
-    return None if problem.text and (another or strange) else f"{value}{rest}"
+    part = (
+        len(name) > 1
+        and right
+        and re.search(rf"{re.escape(name)}[+-]|[+-]{re.escape(name)}", problem.text)
+    )
+    return None if problem.text and (another or strange or part) else f"{value}{rest}"
 
 
 def _read_list(text: str, problem: Problem, count: int) -> list[str]:
@@ -258,6 +297,9 @@ _LETTERS = re.compile(r"[A-H](?:[\s,、;和及]{0,3}[A-H]){0,7}")
 _TRUE = "√|✓|✔|对|正确|成立|真命题|true|right|correct"
 _FALSE = "不正确|不对|不成立|×|✗|✘|错误|错|假命题|false|wrong|incorrect"
 _TRUTH = re.compile(f"{_FALSE}|{_TRUE}", re.IGNORECASE)
+_NOTHING = re.compile(
+    r"没有解|无解|无实数[根解]|(?:是)?\(?空集\)?|∅|no (?:real )?solutions?|\{\s?\}"
+)
 # Problems that have other right answers, or ask for a form: another form is not their answer
 _OPEN = re.compile(r"不唯一|只需[填写]|任写|写出一个|填一个|一个即可")
 _FORM = re.compile(
@@ -272,27 +314,35 @@ def maths_verdict(stated: Statement, gold: str, question: str) -> Verdict:
     wanted = _plain_lines(gold).replace("\n", ";").strip(" ,;。").rstrip(".")
     wanted = re.sub(r"\(答案不唯一\)|^答案?[:：]", "", wanted)
     problem = read_problem(question)
+    if re.search("[①-⑳]", gold):
+        said, wanted = (re.sub(r"\)\s?\(", "),(", each) for each in (said, wanted))
+    wanted = re.split(r"/\s|(?<=°)/", wanted)[0]  # 80°/ 80度
     letters = set(re.findall("[A-H]", wanted))
     known = f"{said} {problem.text}"
     numbers = re.findall(r"\d+(?:\.\d+)?", plain(stated.after))
-    if _LETTERS.fullmatch(wanted) and (letters <= problem.options.keys() or not problem.text):
+    if not wanted:
+        correct, rule = None, "there is no gold answer"
+    elif _LETTERS.fullmatch(wanted) and (letters <= problem.options.keys() or not problem.text):
         correct, rule = _letters(stated, said, letters, problem), "options"
     elif _TRUTH.fullmatch(wanted):
         correct, rule = _truth(stated, said, wanted, problem), "right or wrong"
     elif any(number not in known for number in numbers):
         correct, rule = None, "the text after the answer states another value"
+    elif _NOTHING.fullmatch(wanted):
+        correct, rule = _nothing(said, problem), "no solution"
     elif wanted in "<>=" or re.search(r"[\u4e00-\u9fff]", split_unit(re.sub("或", "", wanted))[0]):
         correct, rule = _words(said, wanted, problem), "words"
     else:
         correct, rule = _values(stated, said, wanted, problem), "values"
     if correct is False and _OPEN.search(question + gold):
         correct, rule = None, "another answer may be right as well"
-    return Verdict(correct, rule, said)
+    return Verdict(correct, rule, "" if correct is None else said)
 
 
 def _plain_lines(text: str) -> str:
     """A text in plain characters; its commas are not those of 1,000 if they are Chinese."""
-    lines = (plain(line.replace("，", "， ")) for line in text[:LONGEST].split("\n"))
+    text = text[:LONGEST].replace(">=", "≥").replace("<=", "≤").replace("，", "， ")
+    lines = map(plain, text.split("\n"))
     return "\n".join(line.strip(" 。").removesuffix(".") for line in lines if line)
 
 
@@ -323,26 +373,50 @@ def _truth(stated: Statement, said: str, wanted: str, problem: Problem) -> bool 
     return wrong[0] == wrong[1] if _is_free(head, problem.text) else None
 
 
+def _nothing(said: str, problem: Problem) -> bool | None:
+    """Whether an answer says that there is no solution, and not that there is one."""
+    solved = re.search(r"[=<>≤≥]\s?-?\d", said)
+    if not _NOTHING.search(said):
+        return False if solved and _read_last(said, problem) else None
+    return True if not solved and _is_free(_NOTHING.sub(" ", said), problem.text) else None
+
+
 def _words(said: str, wanted: str, problem: Problem) -> bool | None:
     """Whether an answer says the words of the gold answer."""
     said, wanted = (re.sub(r"[\s,.。;\"*、]", "", each) for each in (said, wanted))
     head, found, tail = said.rpartition(wanted)
     starts = re.search(r"(?:^|[是为选填有:=]|依据|道理)$", head)
     ends = tail in ("", "的") or any(each.startswith(tail) for each in problem.tails[:1])
-    return True if found and starts and ends and _is_free(head, problem.text) else None
+    if found:
+        return True if starts and ends and _is_free(head, problem.text) else None
+    given = set(re.findall(r'"([\u4e00-\u9fff<>=]{1,8})"', problem.text))  # 填“必然”或“随机”
+    return False if wanted in given and said in given else None
 
 
 def _values(stated: Statement, said: str, wanted: str, problem: Problem) -> bool | None:
     """Whether an answer has the values of the gold answer, in the form that is asked for."""
     gold = members(wanted)
     units = [split_unit(f"1{tail}")[1] for tail in problem.tails]
+    if all(re.fullmatch(r"\(\d+\)", one) for one in gold):  # circled numbers
+        given = _read_list(said, problem, _MOST_MEMBERS)
+        if not given or not all(re.fullmatch(r"\(\d+\)", one) for one in given):
+            return None
+        return sorted(given) == gold if sorted(gold) == gold else given == gold
     if len(gold) > 1:
         values = _read_list(said, problem, len(gold))
         joints = [set(re.findall("[或且∪]|or", each)) for each in (said, wanted)]
-        several = bool(joints[1]) or (all("=" in one for one in gold) and ";" not in wanted)
-        if not values or any(units) or joints[0] - joints[1] or "∪" in joints[1]:
+        roots = ";" not in wanted and all("=" in one or one[:1] in "(A" for one in gold)
+        nested = joints[1] and re.search("[,;]", re.sub(r"\(.*?\)", "", wanted))
+        if not values or nested or "∪" in joints[1] or (joints[0] - joints[1] and not roots):
             return None
-        return same_lists(values, gold, ordered=not several)
+        if len(values) < len(gold):  # x=2 where x=3 is another solution
+            return (
+                False
+                if (roots or joints[1]) and (stated.marked or _CONCLUDES.match(said))
+                else None
+            )
+        found = same_lists(values, gold, ordered=not (roots or joints[1]))
+        return None if found is False and same_lists(values, gold, ordered=False) else found
     value = _read_last(said, problem)
     if value is None:
         return False if _is_absent(stated, said, wanted) else None
@@ -359,5 +433,11 @@ def _is_absent(stated: Statement, said: str, wanted: str) -> bool:
     """Whether an end of plain numbers has none that could be the gold number."""
     end = f"{said}\n{plain(stated.spoken[-400:])}"
     numbers = set(re.findall(r"\d+(?:\.\d+)?", end))
-    plainly = re.fullmatch(r"-?\d+(?:\.\d+)?", wanted) and not re.search(r"[/√^%π×]|分之|半", end)
+    wanted = wanted.rstrip("°")
+    for found in re.finditer(r"\d\s?([a-zA-Z\u4e00-\u9fff]{1,2})", end):
+        if split_unit(f"1{found[1]}")[1] or split_unit(f"1{found[1][0]}")[1]:
+            return False  # 160厘米 for 1.6
+    plainly = re.fullmatch(r"-?\d+(?:\.\d+)?", wanted) and not re.search(
+        r"[/√^%π×零一二两三四五六七八九十百千万亿半]", end
+    )
     return bool(plainly and numbers) and wanted.lstrip("-") not in numbers

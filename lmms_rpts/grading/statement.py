@@ -156,6 +156,8 @@ class Statement:
         """Why it may not be final; empty if there is no sign of doubt."""
         after, before = plain(self.after[:LONGEST]), plain(self.before[-300:]).rstrip(" :")
         said, tail = self.said, self.after.lstrip(' *)"”$')
+        above = self.head.rstrip(" :：\n").rpartition("\n")[2]
+        denied = before if self.marked else above if len(above) <= _SHORT_LINE else ""
         table = (
             (_RETRACTS.search(after) or _RETRACTS.search(said[1:]), RETRACTED),
             (self.marked and _WRONG.match(after), RETRACTED),
@@ -166,7 +168,7 @@ class Statement:
             (self.boxed and _GOES_ON.match(self.after), "continues after the box"),
             (self.boxed and _BEFORE_BOX.search(self.before[-20:]), "a part"),
             (self.marked and _UNSURE.search(before), "conditional, or reported from others"),
-            (self.marked and _DENIED.search(before), "denied"),
+            (_DENIED.search(denied), "denied"),
             (_HEDGE.search(f"{before[-80:]} {said}"), HEDGED),
             (self.marked and _OPENS_AGAIN.match(after), "reopened"),
             (self.marked and _HEDGE.search(after[:200]), "left open"),
@@ -313,13 +315,14 @@ def _content(text: str, start: int) -> tuple[str, int]:
     if end and not _NUMBERED.match(line):
         more = line[end.start() :].strip(" *.。")
         if more or not _BULLET.match(text, stop + 1):
-            return line[: end.start()].strip(" \t\n*_"), at + end.start()
+            return line[: end.start()].strip(), at + end.start()
     while _BULLET.match(text, stop + 1):
         below = text.find("\n", stop + 1)
         stop = len(text) if below < 0 else below
-    return text[at:stop].strip(" \t\n*_"), stop
+    return text[at:stop].strip(), stop
 
 
+_SHORT_LINE = 8  # 排除： above "C"
 RETRACTED, HEDGED = "retracted", "hedged"
 _RETRACTS, _UNSURE, _HEDGE = phrases("retracts"), phrases("unsure"), phrases("hedged")
 # "Answer: B. Wrong, it is C", "B -> C": what takes the answer before it back
@@ -340,7 +343,7 @@ _STRUCK = re.compile(
 )
 # "I don't think the answer is B", "the wrong answer is B"; but not "It is not red, so ..."
 _DENIED = re.compile(
-    r"(?:\b(?:not|never|cannot|no|wrong|incorrect|false|neither|nor|hardly)\b|n't\b|不|并非|错误|没有)"
+    r"(?:\b(?:not|never|cannot|no|wrong|incorrect|false|neither|nor|hardly)\b|n't\b|不|并非|错误|没有|排除)"
     r"[^,;，；:：]{0,80}$",
     re.IGNORECASE,
 )
