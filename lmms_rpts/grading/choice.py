@@ -44,18 +44,10 @@ _NOT_A_MARK = re.compile(
 _CHOOSING = (
     r"(?:(?<=option )|(?<=answer is )|(?<=answer: )|(?<=choose )|(?<=choice )|(?<=选)|(?<=选项)|^)"
 )
-# "A, B and C", A、B和C, "(A)(B)", "option A or option B"
-_JOIN = (
-    r"(?:[\s,、/&+]|\b(?:and|or|und)\b|[和与及或]|或者|还是|(?<=[)\]】])(?=[(\[【])"
-    r"|\b[Oo]ptions?\b|选项){1,8}"
-)
-_EITHER = re.compile(r"\bor\b|[/或]|还是", re.IGNORECASE)
-# the mark in an option "A. a dog", "(B) a cat"
-_OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
-# the marks in a row "A, B and C"; "and" is none
-_ONE = re.compile(r"(?<![A-Za-z0-9])(?!(?i:and|or)\b)[A-Za-z0-9]{1,3}(?![A-Za-z0-9])")
 # between mark and text: "B. Paris", "B (Paris)"
 _BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
+# the mark in an option "A. a dog", "(B) a cat"
+_OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
 # Options that are answers only as the first or only word: "I have no idea" does not choose "no".
 _SHORT_WORDS = frozenset(
     ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
@@ -64,18 +56,15 @@ _SIGN = re.compile(r"[\s($]{0,3}[-−±√≠<>]")
 
 
 class Named(NamedTuple):
-    """What a token stands for.
+    """What a token stands for: the marks of one option, or of several with the same text.
 
-    Attributes:
-        marks: the marks of the options that are named together.
-        kind: ``mark``, ``row`` (several marks), ``either`` (alternatives), ``text``, or ``clash``
-            (a mark beside the text of another option).
-        own: a mark with the text of its option, or in brackets.
+    ``text``: whether the text of the option is named, not its mark; ``led``: a mark in brackets,
+    or with the text of its option, which leads the words after it.
     """
 
     marks: frozenset[str]
-    kind: str
-    own: bool = False
+    text: bool = False
+    led: bool = False
 
 
 class Choice(NamedTuple):
@@ -136,12 +125,13 @@ class Options:
             for span in self._marks(text)
             if not any(span[0] < end and start < span[1] for start, end, _ in texts)
         ]
-        parts: list[str] = []
-        named: list[Named] = []
-        at = 0
-        for start, end, each in _joined(text, sorted(spans, key=lambda span: span[:2])):
-            parts += [text[at:start], chr(_FIRST + len(named))]
-            named.append(each)
+        parts, named, at = [], [], 0
+        for start, end, each in sorted(spans, key=lambda span: span[:2])[:_MOST_TOKENS]:
+            if named and each.marks == named[-1].marks and _BESIDE.fullmatch(text[at:start]):
+                named[-1] = named[-1]._replace(led=True)  # "B. Paris", "(A) (A)"
+            else:
+                parts += [text[at:start], chr(_FIRST + len(named))]
+                named.append(each)
             at = end
         return "".join([*parts, text[at:]]), named
 
@@ -154,18 +144,13 @@ class Options:
             bare = re.sub(r"(?i)^(?:an?|the)\s", "", found[0])
             marks = self.of_text(bare) or self.of_text(found[0])
             if marks:
-                yield (*found.span(), Named(marks, "text"))
+                yield (*found.span(), Named(marks, text=True))
 
     def _marks(self, text: str) -> Iterator[_Span]:
         pattern, _ = _patterns(self.marks, self.texts)
         for found in pattern.finditer(_NOT_A_MARK.sub(lambda found: found[0].lower(), text)):
-            said = _ONE.findall(found[0])
-            marks = frozenset(filter(None, (self.mark_of.get(each.casefold()) for each in said)))
-            kind = "mark" if len(marks) == 1 else "row"
-            if kind == "row" and _EITHER.search(found[0]):
-                kind = "either"
-            if marks:
-                yield (*found.span(), Named(marks, kind, found[0][0] in _OPEN))
+            mark = self.mark_of[found[0].strip(_OPEN + _CLOSE + " ").casefold()]
+            yield (*found.span(), Named(frozenset({mark}), led=found[0][0] in _OPEN))
 
 
 def read_options(options: Sequence[str], marks: Sequence[str] = ()) -> Options:
@@ -212,7 +197,7 @@ def _patterns(
     words = filter(None, map(_words, sorted(set(texts), key=len, reverse=True)))
     alternatives = "|".join(words)
     return (
-        re.compile(rf"{single}(?:{_JOIN}{single}){{0,30}}", re.MULTILINE),
+        re.compile(single, re.MULTILINE),
         re.compile(alternatives, re.IGNORECASE) if alternatives else None,
     )
 
@@ -230,22 +215,6 @@ def _words(text: str) -> str:
         # Not after a sign, a root or a bound: -15, √15, >15
         inner = rf"(?<![\w.$€£#+√±≠<>≤≥^/-])(?<![-−±√≠<>]\s)(?:\b(?:an?|the)\s)?{inner}"
     return inner if re.search(f"[{WIDE}]$", text) else rf"{inner}(?![\w%°^/]|['’]\w|[.,]\d|-\w)"
-
-
-def _joined(text: str, spans: list[_Span]) -> list[_Span]:
-    """Marks with the text of an option beside them as one token: "not A. London"."""
-    joined: list[_Span] = []
-    for start, end, named in spans[:_MOST_TOKENS]:
-        begin, stop, before = joined[-1] if joined else (0, 0, named)
-        gap = text[stop:start]
-        if {before.kind, named.kind} == {"mark", "text"} and _BESIDE.fullmatch(gap[:9]):
-            shared, sign = before.marks & named.marks, gap.strip()[:1]
-            if shared or (before.kind == "mark" and sign != ",") or sign == "(":
-                mark = before if before.kind == "mark" else named
-                joined[-1] = (begin, end, Named(mark.marks, "mark" if shared else "clash", True))
-                continue
-        joined.append((start, end, named))
-    return joined
 
 
 # Reading of a choice
@@ -270,6 +239,10 @@ _DENIED = re.compile(
     r"|(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
     rf"|不是|并非|不会|不(?!错))[^{_TOKEN[1:-1]};,，。；]{{0,60}})",
     re.IGNORECASE,
+)
+# "A, B and D": a row of options is described, not chosen
+_ROW = re.compile(
+    rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])+{_TOKEN})+(?!\s?(?:is|are)\s(?:correct|right))"
 )
 # "B is right", "C fits better": an option that is chosen after another one
 _CALLED_RIGHT = re.compile(
@@ -352,8 +325,6 @@ class _Reader:
             if chosen and not _TOKENS.search(clause) and self._contradicts(clause, chosen):
                 return Choice(None, "text after the answer may contradict it")
             tokens = [named[ord(each) - _FIRST] for each in _TOKENS.findall(clause)]
-            if tokens and any(each.kind in ("clash", "either") for each in tokens):
-                return Choice(None, _SEVERAL)
             if tokens:
                 marks = self._clause(clause, tokens, text)
                 if marks is None:
@@ -362,9 +333,9 @@ class _Reader:
         if len(chosen) > 1 and not self.several:
             return Choice(None, _SEVERAL)
         if chosen:
-            kinds = {each.kind for each in named}
             return Choice(
-                frozenset().union(*chosen), "the option's text" if kinds == {"text"} else "letter"
+                frozenset().union(*chosen),
+                "the option's text" if all(each.text for each in named) else "letter",
             )
         same = self.options.of_value(text) if not named else frozenset()
         return Choice(same, "the option's value") if len(same) == 1 else Choice(None, UNIDENTIFIED)
@@ -372,8 +343,8 @@ class _Reader:
     def differs(self, sentence: str, chosen: frozenset[str]) -> bool:
         """Whether a sentence beside an answer may state another option, or deny the chosen one."""
         masked, named = self.options.mask(_REASON.split(sentence)[0])
-        kept = self._undenied(masked)
-        gone = set(_TOKENS.findall(masked)) - set(_TOKENS.findall(kept))
+        kept = _ROW.sub(" ", self._undenied(masked))
+        gone = set(_TOKENS.findall(masked)) - set(_TOKENS.findall(self._undenied(masked)))
         if any(named[ord(each) - _FIRST].marks == chosen for each in gone):
             return True
         for clause in _CLAUSES.split(kept):
@@ -382,7 +353,7 @@ class _Reader:
             if not others:
                 continue
             head, *_, tail = _TOKENS.split(clause)
-            words = self._content(tail) + self._content(head) * (others[0].kind == "text")
+            words = self._content(tail) + self._content(head) * others[0].text
             if _CALLED_RIGHT.search(tail) or (len(tokens) == 1 and words <= 1):
                 return True
         return False
@@ -410,14 +381,14 @@ class _Reader:
         leads = self._leads(head)
         if not self.several and (len(marks) > 1 or len(named[0].marks) > 1):
             return None
-        texts = {each.kind for each in named} == {"text"} and len(named) == 1
+        texts = named[0].text and len(named) == 1
         if texts and head.count("(") != tail.count(")"):
             return None  # (15, 3)
         last = named[-1]
         if leads and all(map(self._leads, between)):
             # "(B) It looks like a dog", and without texts of options "B. a dog"
-            goes_on = last.own or (_MARK_ENDS.match(tail) and not any(self.options.texts))
-            goes_on = goes_on and last.kind == "mark" and not _UNSETTLED.search(tail)
+            goes_on = last.led or (_MARK_ENDS.match(tail) and not any(self.options.texts))
+            goes_on = goes_on and not last.text and not _UNSETTLED.search(tail)
             if self._leads(tail) or (goes_on and self.options.of_value(tail) <= last.marks):
                 return frozenset().union(*marks)
         around = f"{head} {tail}"
