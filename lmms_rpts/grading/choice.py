@@ -245,10 +245,7 @@ _ROW = re.compile(
     rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])+{_TOKEN})+(?!\s?(?:is|are)\s(?:correct|right))"
 )
 # "B is right", "C fits better": an option that is chosen after another one
-_CALLED_RIGHT = re.compile(
-    r"\b(?:correct|right|true|best|better|fits?|answer|instead)\b|正确|对|符合|成立|√|✓|✔|✅",
-    re.IGNORECASE,
-)
+_CALLED_RIGHT = phrases("called_right")
 # "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
 _CLAUSES = re.compile(
     r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)"

@@ -28,7 +28,7 @@ def find_all(pattern: regex.Pattern[str], text: str) -> list[regex.Match[str]]:
 def phrases(name: str) -> re.Pattern[str]:
     """The pattern of a list of phrases, without regard to case."""
     listed = VOCABULARY["phrases"][name]
-    words, text = ("|".join(listed[part].split()) for part in ("words", "text"))
+    words, text = ("|".join(listed.get(part, "(?!)").split()) for part in ("words", "text"))
     # "Format2: the answer is B" names no condition.
     return re.compile(rf"(?:(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])|{text})", re.IGNORECASE)
 

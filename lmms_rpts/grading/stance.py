@@ -38,38 +38,17 @@ _WORD = re.compile(
     r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误?|对|是的?|否)\W*", re.IGNORECASE
 )
 # "agree or disagree", 同意还是不同意: the question, repeated, is no answer
-_OFFERED = re.compile(
-    r"(?:dis)?agree\W{0,12}(?:or|/|and)\W{0,12}(?:final answer\W{0,8})?(?:not|(?:dis)?agree)"
-    r"|不?(?:同意|反对)\W{0,4}(?:或者?|还是|/)\W{0,4}(?:最终答案\W{0,4})?不?(?:同意|反对)",
-    re.IGNORECASE,
-)
+_OFFERED = phrases("offered")
 # Without a mark, "this is true" may be about anything, and a quotation is not the model's answer.
-_OF_OTHERS = re.compile(
-    r"[\"“”「]|(?<![A-Za-z])(?:this|that|it|claim) is"
-    r"|(?<!给定)(?<!给定的)(?<!上述)(?<!该)(?:说法|观点|命题).*[对错真假确立实]",
-    re.IGNORECASE,
-)
+_OF_OTHERS = phrases("of_others")
 # "I cannot say that": what follows is not the stance
 _GOES_ON = re.compile(
     r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
 )
 # "the statement is supported by the evidence": a stance in words that the rules do not read
-_SIDE = re.compile(
-    r"(?<![a-z])(?:dis)?agree(?:s|d|ment)?(?![a-z])|同意(?!见)|赞[同成]|认同|反对"
-    r"|(?:statement|claim|陈述|声明|说法|观点|命题).{0,200}(?:true|false|correct|right|wrong|valid|holds?"
-    r"|support|contradict|refute|正确|成立|属实|支持|[相不]符|一致|矛盾|对|错)"
-    r"|(?:contradict|support|refute)\w{0,5}\s.{0,200}(?:statement|claim)"
-    r"|^(?:\W*(?:yes|no|true|false)\b|[\w ]{0,20}[:：=]? ?(?:[是否真假对错]|正确|错误)$)"
-    r"|支持.{0,20}(?:陈述|声明|说法|命题)",
-    re.IGNORECASE,
-)
+_SIDE = phrases("side")
 # "It is unclear whether ...", "not enough information", 不确定
-_NO_SIDE = re.compile(
-    r"\b(?:whether|unclear|unknown|unsure|uncertain|inconclusive|n/a|not enough"
-    r"|can(?:not|['’]t| not) agree or)\b|^none$"
-    r"|[?？]$|是否|还是|不确定",
-    re.IGNORECASE,
-)
+_NO_SIDE = phrases("no_side")
 
 
 class Stance(NamedTuple):

@@ -28,37 +28,7 @@ _TAIL = 1_600
 _BOXED = regex.compile(r"\\boxed\s?\{((?:[^{}\n]|\{(?1)\})*+)(?:\}|$)", regex.MULTILINE)
 # Characters between boxes of one answer.
 _NEAR = 16
-_MARKUP = r"[\s*_`\"”]{0,4}"
-_LABEL = re.compile(
-    "|".join((
-        # "Final answer: 5", "the correct option is B", "my answer to the question would be"; but
-        # not "this answer would be different if A were larger"
-        r"(?<![a-z])(?:(?:final|correct|right|my)\s{1,3})?(?:answers?|ans|(?:correct|right)"
-        r"\s{1,3}(?:option|choice)s?)(?![a-z])(?:\s{1,3}(?:to|for)\s[^.:：\n]{1,60}?)?"
-        rf"{_MARKUP}(?:[:：=]|(?:is|are|would\s{{1,3}}be|should\s{{1,3}}be|must\s{{1,3}}be)\b"
-        r"(?!\s{1,3}(?:not|different|unaffected|the\s{1,3}same|clear|obvious)\b)(?:\s{0,3}[:：])?)",
-        # "I would choose E", "Therefore, option E is correct", "hence (E) is the best answer"
-        r"(?<![a-z])i(?:\s(?:would|will)|['’](?:d|ll))?\s(?:choose|select|pick|go\swith)"
-        r"(?=\s[\s*(]{0,4}(?:(?:option|choice)\s)?[*(]{0,3}[A-J](?![a-z]))",
-        r"(?<![a-z])(?:so|therefore|thus|hence)[,\s]{1,3}(?=(?:(?:option|choice)\s)?[*(]{0,3}[A-J]"
-        r"[)*]{0,3}\sis\s(?:the\s)?(?:correct|right|best))",
-        # 最终答案：5, 所以结果应为 5, 符合题意的选项是 B; but not 答案是什么
-        r"(?:(?:最终|正确|最后|本题|参考|所以|因此|故)?的?(?:答案|结果)"
-        rf"|(?:正确|应选|所选|符合[^，。\n]{{0,8}})的?选项){_MARKUP}(?:应该|应当|应|就|便)?"
-        r"(?:[:：]|(?:是|为|选|即|有)(?!否|不|什么|多少|哪)[:：]?)",
-        # 故选：B, 我选择 $\text{B}$, 应选①
-        r"(?:故|因此|所以|应该|应当|应|综上|，|,|。|^|\n|\s)(?:本题)?\s?我?选(?!项)择?(?:是|为)?[:：]?"
-        r"(?=[\s*（(【\[$\"“]{0,4}(?:\\?[a-z]{0,8}\{)?(?:[A-ZＡ-Ｚ](?![a-z])|[①-⑳]))",
-        # 依次填：2、3; but not 第一个空填2，第二个空填3
-        r"(?<![第个][一二三四五六1-6]空)(?<![一二三四五六1-6]个空)(?<!空应)(?<!不)"
-        r"(?:故|因此|所以|应)?(?:依次)?(?:应?填(?:入|写)?)[:：]?(?=[^\n，。]{1,80})",
-        # 【答案】B, 答案——B, 答案（B）, 答：用了24秒
-        r"[【\[〔#]{1,2}(?:最终|正确|参考)?(?:答案|解答)[】\]〕#]{1,2}[:：]?",
-        r"答案\s?(?:——?|→|=>|⇒|(?=[『「(（]))|(?:^|\n)[\s*_#]{0,6}答[\s*_]{0,3}[:：]",
-        r"(?:综上(?:所述)?|综合(?:以上|上述)[^，,。\n]{0,10})[，,：:、]?",
-    )),
-    re.IGNORECASE,
-)  # fmt: skip
+_LABEL = phrases("labels")
 # "### 最终答案" above the answer
 _HEADING = re.compile(
     r"^[#*_\s【\[]{0,8}(?:(?:the\s)?(?:final\s{1,3}|correct\s)?answer(?:\sis)?|最终答案|答案|结论)"
