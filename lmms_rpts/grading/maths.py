@@ -33,6 +33,7 @@ _SEPARATOR = re.compile(
     r"([(\[{])|([)\]}])|([,;、\n]|以及|[和与或且∪]者?|(?<![A-Za-z])(?:and|or)(?![A-Za-z]))"
 )
 _MOST_MEMBERS = 24
+_LENGTHS = {"km", "m", "dm", "cm", "mm"}
 
 
 def split_unit(text: str) -> tuple[str, str]:
@@ -75,8 +76,11 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
             said, wanted = (re.sub("(.+):(.+)", r"(\1)÷(\2)", each) for each in (said, wanted))
     (number, said_unit), (gold, gold_unit) = split_unit(said), split_unit(wanted)
     one, other = formula(number), formula(gold)
-    if one is None or other is None or (said_unit and said_unit != (gold_unit or unit)):
-        return None
+    unit = gold_unit or unit
+    if one is None or other is None or (said_unit and said_unit != unit):
+        # 10 m is not 10 cm, but 1000 cm is 10 m.
+        lengths = one and other and {said_unit, unit} <= _LENGTHS
+        return False if lengths and equal(one, other) else None
     found = equal(one, other)
     if found is not False or unknowns(other):
         return found
@@ -419,7 +423,7 @@ def _values(stated: Statement, said: str, wanted: str, problem: Problem) -> bool
         return None if found is False and same_lists(values, gold, ordered=False) else found
     value = _read_last(said, problem)
     if value is None:
-        return False if _is_absent(stated, said, wanted) else None
+        return None
     found = same(value, wanted, units[0] if units else "")
     last = _named(value)[1]
     if not found or _squeezed(last) == _squeezed(_named(wanted)[1]):
@@ -427,17 +431,3 @@ def _values(stated: Statement, said: str, wanted: str, problem: Problem) -> bool
     uncomputed = re.fullmatch(r"-?[\d.]+", wanted) and re.search(r"(?<=[\w)])\s?[-+÷]", last)
     time = ":" in value and problem.text and not re.search("比|[A-Z]:[A-Z]", problem.text)
     return None if uncomputed or time or _FORM.search(problem.text) else True
-
-
-def _is_absent(stated: Statement, said: str, wanted: str) -> bool:
-    """Whether an end of plain numbers has none that could be the gold number."""
-    end = f"{said}\n{plain(stated.spoken[-400:])}"
-    numbers = set(re.findall(r"\d+(?:\.\d+)?", end))
-    wanted = wanted.rstrip("°")
-    for found in re.finditer(r"\d\s?([a-zA-Z\u4e00-\u9fff]{1,2})", end):
-        if split_unit(f"1{found[1]}")[1] or split_unit(f"1{found[1][0]}")[1]:
-            return False  # 160厘米 for 1.6
-    plainly = re.fullmatch(r"-?\d+(?:\.\d+)?", wanted) and not re.search(
-        r"[/√^%π×零一二两三四五六七八九十百千万亿半]", end
-    )
-    return bool(plainly and numbers) and wanted.lstrip("-") not in numbers

@@ -41,17 +41,21 @@ _DIGITAL = re.compile(
     re.IGNORECASE | re.ASCII,
 )
 _NUMBER_WORDS = "|".join((*_WORDS, *_SCALES))
-# "two hundred and five", "minus three", "two and a half", "fifty percent"
+_DIGITS_EN = "|".join(_LISTS["ones"][1:10])
+# "two hundred and five", "minus three", "fifty percent"; "five" in "twenty-five" comes last
 _ENGLISH = re.compile(
-    rf"(?P<minus>(?:minus|negative)\s)?(?P<words>(?:an?\s(?=hund|thou|mill|bill))?(?:{_NUMBER_WORDS})(?![A-Za-z])"
-    rf"(?:[-\s](?:and\s)?(?:{_NUMBER_WORDS})(?![A-Za-z])){{0,20}})(?P<half>\sand\sa\shalf(?![a-z]))?"
-    r"(?P<percent>\s?(?:%|percent|per\scent)(?![a-z]))?",
+    rf"(?P<minus>(?:minus|negative)\s)?(?:(?P<hundreds>an?|{_DIGITS_EN})\shundred(?:\sand)?)?"
+    rf"(?:(?:^|(?<=\s)|\s)(?P<tens>{'|'.join(_LISTS['tens'])}))?"
+    rf"(?:(?:^|(?<=\s)|[-\s])(?P<ones>{'|'.join(reversed(_LISTS['ones']))}))?"
+    r"(?![A-Za-z])(?P<percent>\s?(?:%|percent|per\scent)(?![a-z]))?",
     re.IGNORECASE,
 )
-# 一百零五, 负三, 1万5千
+# 一百零五, 负三, 二十一; 一百二 is 120 in speech, and is left alone
 _CHINESE = re.compile(
-    r"(?P<minus>[负-])?(?P<count>[零〇一两二三四五六七八九十百千万亿]{1,20}(?![点分成又半折])"
-    r"|\d{1,8}[百千万亿][\d零一二三四五六七八九十百千万]{1,20})"
+    r"(?P<minus>[负-])?(?:(?P<digits>[〇零一二三四五六七八九]{2,20})"
+    r"|(?:(?P<thousands>[一二两三四五六七八九])千)?零?(?:(?P<hundreds>[一二两三四五六七八九])百)?零?"
+    r"(?P<tens>[一二三四五六七八九]?十)?(?P<ones>(?:(?<=[千百])零|(?<![千百零]))[零一二两三四五六七八九])?)"
+    r"(?![零〇一二两三四五六七八九十百千万亿点分成又半折])"
 )
 NUMBER_WORD = re.compile(rf"(?<![A-Za-z])(?:{_NUMBER_WORDS})(?![A-Za-z])", re.IGNORECASE)
 """A number word in a text, as in "two birds and three cats"."""
@@ -193,66 +197,29 @@ def _in_digits(text: str) -> _Number | None:
 
 
 def _in_english(text: str) -> _Number | None:
-    """Two hundred and five, minus three, fifty percent, two and a half."""
+    """Two hundred and five, minus three, fifty percent."""
     found = _ENGLISH.match(text)
-    whole = _integer(lower(found["words"]).replace("-", " ").split()) if found else None
-    if found is None or whole is None:
+    words = [lower(found[name] or "") for name in ("hundreds", "tens", "ones")] if found else []
+    if found is None or not any(words) or (words[1] and _WORDS.get(words[2], 0) > 9):
         return None
-    value = (whole + Fraction(1 if found["half"] else 0, 2)) * (-1 if found["minus"] else 1)
+    hundreds = _WORDS.get(words[0], 1) * 100 if words[0] else 0
+    value = Fraction(hundreds + sum(_WORDS.get(word, 0) for word in words[1:]))
+    value = -value if found["minus"] else value
     return _Number(value / (100 if found["percent"] else 1), value, found.end())
 
 
-def _integer(words: list[str]) -> int | None:
-    """The value of "two hundred and five"; None if the words are not an integer."""
-    if words[0] in _SCALES:
-        return None
-    total, part, room = 0, 0, 1_000
-    for word in words:
-        if word == "hundred":
-            part, room = (part or 1) * 100, 100
-        elif word in _SCALES:
-            total, part, room = total + (part or 1) * _SCALES[word], 0, 1_000
-        elif word not in ("a", "an", "and"):
-            value = _WORDS.get(word)
-            if value is None or value >= room:
-                return None
-            part, room = part + value, 10 if value >= 20 else 1
-    return total + part
-
-
 def _in_chinese(text: str) -> _Number | None:
-    """一百零五, 负三, 1万5千."""
+    """一百零五, 负三, 二十一, 一二三."""
     found = _CHINESE.match(text)
-    if found is None or found["count"] in (*_LISTS["estimates"], "百", "千", "万", "亿"):
+    if found is None or not found[0].strip("负-") or found["digits"] in _LISTS["estimates"]:
         return None
-    value = _chinese_value(found["count"])
-    if value is None:
-        return None
+    digits = found["digits"] or "".join(
+        found[name][-1].replace("十", found[name][0].replace("十", "一")) if found[name] else "零"
+        for name in ("thousands", "hundreds", "tens", "ones")
+    )
+    value = Fraction("".join(str(_CHINESE_DIGITS[digit]) for digit in digits))
     value = -value if found["minus"] else value
     return _Number(value, value, found.end())
-
-
-def _chinese_value(whole: str) -> Fraction | None:
-    """二十一, 一百零五, 三万五, 1万5千, 一二三; None if the text is not a number.
-
-    A last digit without 零 counts in the next lower scale, as in speech: 一百二 is 120.
-    """
-    if whole.isascii() or set(whole) <= set(_CHINESE_DIGITS):
-        return Fraction("".join(str(_CHINESE_DIGITS.get(digit, digit)) for digit in whole))
-    if whole in _CHINESE_SCALES:
-        return Fraction(_CHINESE_SCALES[whole]) if whole in "十百" else None
-    mark = max(filter(whole.__contains__, _CHINESE_SCALES), key=_CHINESE_SCALES.__getitem__)
-    scale = _CHINESE_SCALES[mark]
-    head, _, tail = whole.rpartition(mark) if scale >= 10**4 else whole.partition(mark)
-    high = _chinese_value(head) if head else Fraction(1) if scale == 10 else None
-    if not high or (scale < 10**4 and high > 9):
-        return None
-    if not tail:
-        return high * scale
-    if tail in _CHINESE_DIGITS and scale > 10:
-        return None if tail in "零两" else (high + Fraction(_CHINESE_DIGITS[tail], 10)) * scale
-    low = _chinese_value(tail.removeprefix("零"))
-    return high * scale + low if low and low < scale else None
 
 
 # Answers
