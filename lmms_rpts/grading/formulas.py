@@ -1,6 +1,6 @@
-"""Formulas of school maths: read from plain text, and compared exactly or at fixed points.
+"""Formulas of school maths: read from plain text, and compared at fixed points.
 
-They are parsed by ``ast`` and never run. Lengths, exponents and numbers are bounded.
+They are parsed by ``ast`` and never run. Lengths and nesting are bounded.
 """
 
 from __future__ import annotations
@@ -10,15 +10,11 @@ import math
 import operator
 import re
 from collections.abc import Callable, Mapping
-from fractions import Fraction
 from functools import lru_cache
 
-Real = Fraction | float
 _LONGEST, _MOST_BRACKETS = 160, 24
-# Bits of an exact number; a longer one is a float.
-_BITS = 4_000
-# Floats closer than the first are equal, those further apart than the second differ.
-_EQUAL, _DIFFERENT = 5e-15, 1e-10
+# Numbers with a smaller relative difference are equal, those with a larger one differ.
+_EQUAL, _DIFFERENT = 1e-14, 1e-10
 _FORMULA = re.compile(r"[\d.\sA-Za-zπα-ω_+\-*/^()×÷·√%]+")
 # Functions would be read as products of letters, and so would words.
 _WORD = re.compile(r"sin|cos|tan|cot|log|ln|lg|max|min|arc|abs|[a-z]{4}")
@@ -32,7 +28,7 @@ _AMBIGUOUS = re.compile(
 _PYTHON = str.maketrans({"·": "*", "×": "*", "÷": "/", "^": "**", "√": "sqrt"})
 # Values of the unknowns where formulas are compared: of both signs, whole and not
 _POINTS = [
-    [Fraction(sign * (first * (2 * place + 3) % 29 + 1), parts) for place in range(8)]
+    [sign * (first * (2 * place + 3) % 29 + 1) / parts for place in range(8)]
     for first, parts, sign in ((5, 1, 1), (7, 3, 1), (11, 4, -1), (13, 1, 1), (17, 5, 1))
 ]
 
@@ -86,59 +82,39 @@ def equal(one: ast.expr, other: ast.expr) -> bool | None:
 
 def value_of(tree: ast.expr) -> float | None:
     """The value of a formula without unknowns."""
-    return None if unknowns(tree) else float(_value(tree, {}))
+    return None if unknowns(tree) else _value(tree, {})
 
 
-def _close(one: Real, other: Real) -> bool | None:
-    """Whether two numbers are equal; None for floats that are nearly so."""
-    if isinstance(one, Fraction) and isinstance(other, Fraction):
-        return one == other
-    error = abs(float(one) - float(other)) / (max(abs(float(one)), abs(float(other))) or 1)
+def _close(one: float, other: float) -> bool | None:
+    """Whether two numbers are equal; None if they are nearly so."""
+    error = abs(one - other) / (max(abs(one), abs(other)) or 1)
     return True if error <= _EQUAL else False if error >= _DIFFERENT else None
 
 
-def _value(tree: ast.expr, point: Mapping[str, Real]) -> Real:
+def _value(tree: ast.expr, point: Mapping[str, float]) -> float:
     """The value of a formula; an ArithmeticError or ValueError if it has none, or a huge one."""
-    result: Real
     match tree:
         case ast.Constant(value=int() | float() as number):
-            result = Fraction(repr(number))
+            result = float(number)
         case ast.Name(id=name) if name == "π" or name in point:
             result = math.pi if name == "π" else point[name]
         case ast.UnaryOp(op=ast.USub(), operand=operand):
             result = -_value(operand, point)
         case ast.Call(func=ast.Name(id="sqrt"), args=[operand]):
-            result = _power(_value(operand, point), Fraction(1, 2))
+            result = math.sqrt(_value(operand, point))
         case ast.BinOp(left=left, op=sign, right=right) if type(sign) in _OPERATIONS:
             result = _OPERATIONS[type(sign)](_value(left, point), _value(right, point))
         case _:
             raise ValueError("no arithmetic")
     if not math.isfinite(result):
         raise OverflowError
-    return float(result) if _bits(result) > _BITS else result
+    return result
 
 
-def _bits(value: Real) -> int:
-    """The length of a number if it is exact."""
-    exact = value if isinstance(value, Fraction) else Fraction(0)
-    return max(exact.numerator.bit_length(), exact.denominator.bit_length())
-
-
-def _power(base: Real, exponent: Real) -> Real:
-    """A power, exact if it is rational and short."""
-    exact = isinstance(base, Fraction) and isinstance(exponent, Fraction)
-    if exact and exponent.denominator == 1 and _bits(base) * abs(exponent) <= _BITS:
-        return Fraction(base ** int(exponent))
-    if exact and exponent == Fraction(1, 2) and base >= 0:
-        root = Fraction(math.isqrt(base.numerator), math.isqrt(base.denominator))
-        return root if root**2 == base else math.sqrt(base)
-    return math.pow(base, exponent)  # a ValueError for a root of a negative number
-
-
-_OPERATIONS: dict[type[ast.operator], Callable[[Real, Real], Real]] = {
+_OPERATIONS: dict[type[ast.operator], Callable[[float, float], float]] = {
     ast.Add: operator.add,
     ast.Sub: operator.sub,
     ast.Mult: operator.mul,
     ast.Div: operator.truediv,
-    ast.Pow: _power,
+    ast.Pow: math.pow,
 }

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from fractions import Fraction
 from functools import lru_cache
 from typing import NamedTuple
 
@@ -81,14 +82,17 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
         # 10 m is not 10 cm, but 1000 cm is 10 m.
         lengths = one and other and {said_unit, unit} <= _LENGTHS
         return False if lengths and equal(one, other) else None
-    found = equal(one, other)
+    plainly = all(re.fullmatch(r"-?\s?\d*\.?\d+", each) for each in (number, gold))
+    if plainly:
+        found = Fraction(number.replace(" ", "")) == Fraction(gold.replace(" ", ""))
+    else:
+        found = equal(one, other)
     if found is not False or unknowns(other):
         return found
     # Rounded numbers, and 20 for 20%, may be right; the letters of "500 ml" may be a unit.
     value, right_value = value_of(one), value_of(other)
     if value is None or right_value is None:
         return None if re.search(r"\d\s?\(?[a-zA-Z]{1,3}\)?$", number) else False
-    plainly = all(re.fullmatch(r"-?\s?\d*\.?\d+", each) for each in (number, gold))
     near = not plainly and abs(value - right_value) < 0.006 * abs(right_value)
     scaled = any(abs(value * by - right_value) < 1e-9 * abs(value) for by in (100, 0.01))
     return None if near or scaled or ("π" in said) != ("π" in wanted) else False
