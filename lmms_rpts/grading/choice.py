@@ -229,17 +229,7 @@ _DENIES = re.compile(
     re.IGNORECASE,
 )
 # "A, C and D are wrong", "A、B两项错误", "B isn't what is asked for": what denies tokens before it
-_DENIED = re.compile(
-    rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])*{_TOKEN}){{0,25}}\s?(?:\b(?:options?|choices?|one)\b|选?项|[两三四]项)?"
-    r"\s?(?:的?(?:说法|结论|判断|描述)|[:：-])?\s?[都均也皆是:：]{0,2}\s?"
-    r"(?:(?:\b(?:is|are|was|were|seems?|looks?|must\sbe)\b\s?)?"
-    r"(?:\b(?:both|all|also|clearly|simply|obviously|definitely|really|just|certainly)\b\s?)?"
-    r"(?:\b(?:wrong|incorrect|false|excluded|eliminated|ruled\sout|rejected|impossible|out)\b|不正确|不对"
-    r"|不符合(?:题意)?|不成立|错误?的?|错了|[×✗✘❌])"
-    r"|(?:\b(?:is|are|was|were|can|could|does|do|did|would|has|have)(?:\s?n't|\snot\b)|\bcannot\b"
-    rf"|不是|并非|不会|不(?!错))[^{_TOKEN[1:-1]};,，。；]{{0,60}})",
-    re.IGNORECASE,
-)
+_DENIED = phrases("denied_after")
 # "A, B and D": a row of options is described, not chosen
 _ROW = re.compile(
     rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])+{_TOKEN})+(?!\s?(?:is|are)\s(?:correct|right))"
@@ -254,11 +244,7 @@ _CLAUSES = re.compile(
     re.IGNORECASE,
 )
 # "B, because A is red": options named in a reason are not chosen
-_REASON = re.compile(
-    rf"\b(?:because|since|as(?=\s(?:it|the|there|shown|we|this|its|his|her|in|{_TOKEN})|$)|due\sto"
-    r"|although|though|despite|while|whereas)\b|因为|由于|虽然|尽管",
-    re.IGNORECASE,
-)
+_REASON = phrases("reason")
 # "(A) London", and what stands between a mark and the words that it leads
 _BRACKETED_MARK = re.compile(r"[(\[]\s?\w{1,2}\s?[)\]]")
 _MARK_ENDS = re.compile(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?\S")

@@ -310,9 +310,7 @@ _NOTHING = re.compile(
 )
 # Problems that have other right answers, or ask for a form: another form is not their answer
 _OPEN = re.compile(r"不唯一|只需[填写]|任写|写出一个|填一个|一个即可")
-_FORM = re.compile(
-    "科学记数|化简|因式|展开|化为|化成|小数|百分数|有理化|带分数|假分数|最简|比较大小|幂排列|计算"
-)
+_FORM = phrases("asked_form")
 
 
 def maths_verdict(stated: Statement, gold: str, question: str) -> Verdict:

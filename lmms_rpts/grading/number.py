@@ -119,11 +119,7 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
 # Units
 
 # These scale a number, or make it another thing: 5 lakh, 5 ppm, 5 BC, 5 am, 8k, 5ish
-_SCALING = re.compile(
-    r"(?<![a-z])(?:[kmgtb]|lakh|lac|crore|mil|mio|mln|mrd|myriad|ten|basi|bil|bln|tr?n|grand|gross|doz|pct|percentage|pp[mbt]|bps?"
-    r"|(?:per)?mille?|[a-z]{1,12}illi(?:on|ard)|ish|[ap]\.?m\.?|b\.?c(?:\.?e)?|ad|mega|giga|hecto)s?(?![a-z])",
-    re.IGNORECASE,
-)
+_SCALING = phrases("scaling")
 _CHANGES = phrases("changes")
 _WORDS_ONLY = re.compile(r"[^\W\d_](?:[^\W\d_]|[ '’/-]){0,60}")
 
@@ -237,10 +233,7 @@ _EXACT = re.compile(
     r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
 # "..., so there are 8 in total": the conclusion states the value
-_SO = re.compile(
-    r"[,，;；]\s?(?:and\s)?(?:so|thus|therefore|hence|因此|所以)\b[,，]?\s?|所以|因此",
-    re.IGNORECASE,
-)
+_SO = phrases("so")
 _TOTAL = re.compile(r"[,，]?\s(?:in\stotal|altogether|in\sall)\b[.。]?$", re.IGNORECASE)
 # 一共有8个, 总数是5
 _SAYS_ZH = re.compile(
@@ -249,10 +242,7 @@ _SAYS_ZH = re.compile(
 # "The total is 8" states a value, even if other numbers stand before it.
 _CERTAIN = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _DIGITS = re.compile(r"(?<![A-Za-z0-9.])-?\d[\d,]*(?:\.\d+)?")
-_CONCLUDES = re.compile(
-    r"^\W{0,6}(?:so|therefore|thus|hence|in\stotal|overall|finally|altogether|因此|所以|故|综上|一共|总共)",
-    re.IGNORECASE,
-)
+_CONCLUDES = phrases("concludes")
 # "1. Ann: 6", "- red: 2"
 _ITEM = re.compile(r"(?:\d{1,2}[.)、]|[-*•])\s+\S")
 

@@ -54,11 +54,7 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
 )
 # "1. A 2. B 3. C", and "1. C" above "2. D": these points do not end a sentence
 _NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
-EXPLAINED = re.compile(
-    r"\n[ \t*#【\[]{0,8}(?:解析|点睛|说明|分析|解释|理由|explanations?|reason(?:ing|s)?|rationale"
-    r"|because)[】\]*\s]{0,6}[:：]",
-    re.IGNORECASE,
-)
+EXPLAINED = phrases("explanation")
 """What begins an explanation below an answer: 解析：…"""
 _ABBREVIATED = "St Dr Mr Mrs Ms Mt Jr Sr Ft Prof Gen vs approx ca No Fig Vol Eq i.e e.g"
 # the ends of sentences; not decimal points, nor those of "B. 26" and "St. Louis"
@@ -307,21 +303,11 @@ _NEGATED = re.compile(
     re.IGNORECASE,
 )
 # ~~B~~, <s>B</s>, \cancel{B}
-_STRUCK = re.compile(
-    r"~~|[\u0335-\u0338\u20d2\u20d3\u20e5\u20eb]|<(?:s|del|strike)>|\\(?:[bx]?cancel|sout)(?![a-z])",
-    re.IGNORECASE,
-)
+_STRUCK = phrases("struck")
 # "I don't think the answer is B", "the wrong answer is B"; but not "It is not red, so ..."
-_DENIED = re.compile(
-    r"(?:\b(?:not|never|cannot|no|wrong|incorrect|false|neither|nor|hardly)\b|n't\b|不|并非|错误|没有|排除)"
-    r"[^,;，；:：]{0,80}$",
-    re.IGNORECASE,
-)
+_DENIED = phrases("denied_before")
 # After a statement: "Or C.", "But C looks right.", "... could also be C"
-_OPENS_AGAIN = re.compile(
-    r"[\s\W]{0,8}(?:(?:or|but|however|unless|if|although|though|except|no)\b|或|但|不过|除非|如果)",
-    re.IGNORECASE,
-)
+_OPENS_AGAIN = phrases("reopens")
 # Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 # "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
@@ -330,8 +316,4 @@ _GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?o
 _BEFORE_BOX = re.compile(
     r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"
 )
-_LABELLED_LINE = re.compile(
-    r"^[\s*_#>]{0,6}(?:(?:the\s)?(?:final\s|correct\s|right\s)?(?:answer|option|choice)|答案|最终答案"
-    r"|正确的?(?:选项|答案))[\s*_]{0,4}(?:is\b|[:：]|是|为)|\\boxed",
-    re.IGNORECASE,
-)
+_LABELLED_LINE = phrases("labelled_line")
