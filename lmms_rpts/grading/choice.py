@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lmms_rpts.grading.number import Quantity, read_quantity, stated_quantity, units_agree
-from lmms_rpts.grading.patterns import either, phrases
+from lmms_rpts.grading.patterns import VOCABULARY, either, phrases
 from lmms_rpts.grading.plain import WIDE, normal, plain
 from lmms_rpts.grading.statement import HEDGED, Statement, is_small_talk, sentences
 
@@ -48,10 +48,7 @@ _CHOOSING = (
 _BESIDE = re.compile(r"[\s.:：,)、\-–—\"'*]{0,4}(?:\(\s?)?")
 # the mark in an option "A. a dog", "(B) a cat"
 _OWN_MARK = re.compile(r"\s{0,4}[(\[]?([A-Za-z])[)\].:：、]\s{0,4}(?=\S)")
-# Options that are answers only as the first or only word: "I have no idea" does not choose "no".
-_SHORT_WORDS = frozenset(
-    ("yes", "no", "maybe", "not", "none", "neither", "both", "true", "false", *"是否有无对错不")
-)
+_SHORT_WORDS = frozenset(VOCABULARY["short_words"].split())
 _SIGN = re.compile(r"[\s($]{0,3}[-−±√≠<>]")
 
 

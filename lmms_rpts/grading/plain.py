@@ -7,7 +7,7 @@ import unicodedata
 from functools import lru_cache
 from html.entities import html5
 
-from lmms_rpts.grading.patterns import phrases
+from lmms_rpts.grading.patterns import VOCABULARY, phrases
 
 # Maximum number of characters of an answer that are parsed.
 LONGEST = 2_000
@@ -21,20 +21,13 @@ _SIGNS = str.maketrans({
     "‘": "'", "’": "'", "\u200b": None, "\ufeff": None, "⩽": "≤", "≦": "≤", "⩾": "≥", "≧": "≥",
     "∶": ":", "∅": "∅", "Ø": "∅", "▵": "△",
 })  # fmt: skip
-# Commands whose sign HTML has under another name or not at all
-_COMMANDS = {
-    "cdot": "×", "ast": "×", "sim": "~", "leqslant": "≤", "geqslant": "≥", "neq": "≠", "sqrt": "√",
-    "infty": "∞", "circ": "°", "degree": "°", "triangle": "△", "vartriangle": "△", "Delta": "△",
-    "epsilon": "ε", "varphi": "φ", "to": "→", "implies": "⇒", "prime": "'", "mid": "|",
-    "ldots": "…", "cdots": "…", "dots": "…", "quad": " ", "qquad": " ",
-}  # fmt: skip
-_LAYOUT = re.compile("left|right|big|Big|displaystyle|limits|rm|bf")
-_FUNCTION = re.compile("sin|cos|tan|cot|log|ln|lg|max|min")
+# Commands whose sign HTML has under another name or not at all, and names of functions
+_LATEX = VOCABULARY["latex"].split()
+_COMMANDS = dict(zip(_LATEX[::2], _LATEX[1::2], strict=True))
+_LAYOUT = re.compile("left|right|big|Big|displaystyle|limits|rm|bf|q?quad")
 _COMMAND = re.compile(r"\\([A-Za-z]{2,12})(?![A-Za-z])")
 # \begin{cases}, \begin{array}{l}
 _ENVIRONMENT = re.compile(r"\\(?:begin|end)\s?\{[a-z]{1,12}\*?\}(?:\{[lcr|]{0,12}\})?")
-# \frac12, \sqrt 3, \dfrac{1}2: arguments without braces
-_BARE = re.compile(r"\\([dtc]?frac)(\{[^{}]{1,40}\})?\s?(\d)(\d(?!\d)|\{)?|\\sqrt\s?(\d)")
 # \boxed{5}, \text{B}, \frac{1}{2}, \sqrt[3]{2}, x^{n+1}, x_{1}, {c}: what has no braces within it
 _GROUP = re.compile(
     r"\\(?P<frac>[dtc]?frac)\s?\{(?P<over>[^{}]*)\}\s?\{(?P<under>[^{}]*)\}(?P<next>\s?[\w(\\√^])?"
@@ -101,7 +94,8 @@ def _latex(text: str) -> str:
     text = _PAIRED.sub(r" \1 ", _MATHS.sub(" ", text))
     text = _ENVIRONMENT.sub(" ", text.replace("\\underline{}", "____"))
     text = re.sub(r"(?:\{\s?\})?\^\s?\{?\s?(?:\{\s?\}\^)?\\(?:circ|degree)\s?\}?", "°", text)
-    text = _BARE.sub(_braced, text)
+    text = re.sub(r"(\\[dtc]?frac|\\sqrt)\s?(\d)", r"\1{\2}", text)  # \frac12, \sqrt 3
+    text = re.sub(r"(\\[dtc]?frac\{[^{}]*\})\s?(\d)", r"\1{\2}", text)
     for _ in range(_DEEPEST):
         text, before = _GROUP.sub(_opened, text), text
         if text == before:
@@ -109,16 +103,6 @@ def _latex(text: str) -> str:
     text = re.sub(r"\\\\", "; ", text)
     text = _COMMAND.sub(_sign, text)
     return re.sub(r"\\[,;!: ]|~(?=\\)", " ", text)
-
-
-def _braced(found: re.Match[str]) -> str:
-    """A command with an argument without braces, with braces."""
-    if found[5]:
-        return f"\\sqrt{{{found[5]}}}"
-    if found[2]:  # \frac{1}2
-        return f"\\{found[1]}{found[2]}{{{found[3]}}}{found[4] or ''}"
-    under = f"{{{found[4]}}}" if found[4] and found[4] != "{" else found[4] or ""
-    return f"\\{found[1]}{{{found[3]}}}{under}"
 
 
 def _opened(found: re.Match[str]) -> str:
@@ -146,9 +130,9 @@ def _opened(found: re.Match[str]) -> str:
 
 
 def _sign(found: re.Match[str]) -> str:
-    """The sign of a command, the name of a function; the command itself if it has neither."""
-    if _LAYOUT.fullmatch(found[1]) or _FUNCTION.fullmatch(found[1]):
-        return found[1] if _FUNCTION.fullmatch(found[1]) else ""
+    """The sign of a command; the command itself if it has none."""
+    if _LAYOUT.fullmatch(found[1]):
+        return " " if "quad" in found[1] else ""
     sign = html5.get(f"{found[1]};", "")
     known = unicodedata.category(sign) in ("Sm", "So", "Ll", "Lu") if len(sign) == 1 else False
     return _COMMANDS.get(found[1], sign.translate(_SIGNS) if known else found[0])
