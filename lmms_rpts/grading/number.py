@@ -77,15 +77,6 @@ class Quantity(NamedTuple):
     text: str
 
 
-class _Number(NamedTuple):
-    """A number at the start of a text, and where the text after it begins."""
-
-    value: Fraction
-    bare: Fraction
-    end: int
-    currency: str = ""
-
-
 def read_quantity(text: str) -> Quantity | None:
     """The quantity that a plain text is; None if it is anything else, or more than one."""
     text = text.strip(" ,;:\"'，；：").rstrip(" .。")
@@ -94,14 +85,13 @@ def read_quantity(text: str) -> Quantity | None:
     if text.startswith("~") or not 0 < len(text) <= 300:
         return None
     numbers = filter(None, (read(text) for read in (_in_digits, _in_english, _in_chinese)))
-    found = max(numbers, key=lambda number: number.end, default=None)
+    found = max(numbers, key=lambda number: len(number.text), default=None)
     if found is None:
         return None
-    unit = _unit_of(text[found.end :], text[: found.end])
-    currency = _UNITS.get(lower(found.currency), "")
+    unit, currency = _unit_of(text[len(found.text) :], found.text), _UNITS.get(found.unit, "")
     if unit is None or (currency and unit):
         return None
-    return Quantity(found.value, currency or unit, found.bare, text)
+    return found._replace(unit=currency or unit, text=text)
 
 
 def units_agree(one: Quantity, other: Quantity) -> bool:
@@ -167,7 +157,7 @@ def _singular(word: str) -> str:
 
 
 @lru_cache(maxsize=2_048)
-def _in_digits(text: str) -> _Number | None:
+def _in_digits(text: str) -> Quantity | None:
     found = _DIGITAL.match(text)
     if found is None or (found["sign"] and found["inner"]):
         return None
@@ -184,15 +174,11 @@ def _in_digits(text: str) -> _Number | None:
     for part in [found["scale"].lower()] if found["scale"] in _SCALES else found["scale"] or "":
         scale *= _SCALES.get(part) or _CHINESE_SCALES[part]
     value = -value if negative else value
-    return _Number(
-        value * scale / (100 if found["percent"] else 1),
-        value,
-        found.end(),
-        found["currency"] or "",
-    )
+    scaled = value * scale / (100 if found["percent"] else 1)
+    return Quantity(scaled, lower(found["currency"] or ""), value, found[0])
 
 
-def _in_english(text: str) -> _Number | None:
+def _in_english(text: str) -> Quantity | None:
     """Two hundred and five, minus three, fifty percent."""
     found = _ENGLISH.match(text)
     words = [lower(found[name] or "") for name in ("hundreds", "tens", "ones")] if found else []
@@ -201,10 +187,10 @@ def _in_english(text: str) -> _Number | None:
     hundreds = _WORDS.get(words[0], 1) * 100 if words[0] else 0
     value = Fraction(hundreds + sum(_WORDS.get(word, 0) for word in words[1:]))
     value = -value if found["minus"] else value
-    return _Number(value / (100 if found["percent"] else 1), value, found.end())
+    return Quantity(value / (100 if found["percent"] else 1), "", value, found[0])
 
 
-def _in_chinese(text: str) -> _Number | None:
+def _in_chinese(text: str) -> Quantity | None:
     """一百零五, 负三, 二十一, 一二三."""
     found = _CHINESE.match(text)
     if found is None or not found[0].strip("负-") or found["digits"] in _LISTS["estimates"]:
@@ -215,7 +201,7 @@ def _in_chinese(text: str) -> _Number | None:
     )
     value = Fraction("".join(str(_CHINESE_DIGITS[digit]) for digit in digits))
     value = -value if found["minus"] else value
-    return _Number(value, value, found.end())
+    return Quantity(value, "", value, found[0])
 
 
 # Answers
@@ -227,10 +213,6 @@ _SAYS = re.compile(
     r"|shows?|contains?|total\sof|'s)\s"
     r"(?:(?:equal\sto|exactly|only|a\stotal\sof|precisely|visible)\s){0,2}(?P<tail>\S.*)$",
     re.IGNORECASE,
-)
-# "exactly 5", 正好5个
-_EXACT = re.compile(
-    r"^(?:exactly|only|precisely|just|a\stotal\sof|in\stotal,?|恰好|正好|只有)\s?", re.IGNORECASE
 )
 # "..., so there are 8 in total": the conclusion states the value
 _SO = phrases("so")
@@ -282,8 +264,7 @@ def stated_quantity(text: str) -> Quantity | None:
     if _UNSETTLED.search(text) or _ABOUT.search(text):
         return None
     text = _TOTAL.sub("", _SO.split(text)[-1])
-    bare = _EXACT.sub("", without_lead(text))
-    return read_quantity(bare) or _behind_equals(text) or _said(text)
+    return read_quantity(without_lead(text)) or _behind_equals(text) or _said(text)
 
 
 def is_near(value: Fraction, gold: Fraction, tolerance: float) -> bool:
@@ -312,7 +293,7 @@ def _said(text: str) -> Quantity | None:
         return None
     if re.search(r"\b(?:is|are|was|were)\b", head):
         return None  # two statements: "3 is the number of cats, and the dogs are 5"
-    return read_quantity(_EXACT.sub("", found["tail"]))
+    return read_quantity(without_lead(found["tail"]))
 
 
 def _names_another(stated: Statement, said: Quantity) -> bool:
