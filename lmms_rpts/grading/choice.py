@@ -14,7 +14,7 @@ from functools import cached_property, lru_cache
 from typing import NamedTuple
 
 from lmms_rpts.grading.number import Quantity, read_quantity, stated_quantity, units_agree
-from lmms_rpts.grading.patterns import VOCABULARY, either, phrases
+from lmms_rpts.grading.patterns import VOCABULARY, phrases
 from lmms_rpts.grading.plain import WIDE, normal, plain
 from lmms_rpts.grading.statement import HEDGED, Statement, is_small_talk, sentences
 
@@ -165,15 +165,15 @@ def gold_marks(gold: str, options: Options) -> frozenset[str]:
     text, same = plain(gold).strip(), options.mark_of
     if options.given and text.casefold() in same:
         return frozenset({same[text.casefold()]})
-    named = set(options.of_text(text))
+    named = options.of_text(text)
     leading = re.match(r"[(\[<{]?\s?([A-Za-z0-9]{1,3})\s?[)\]>}]?(?:[.:,)、]\s?(.*))?$", text)
     mark = same.get(leading[1].casefold()) if leading else None
     if leading and mark and (not leading[2] or mark in options.of_text(leading[2])):
-        named.add(mark)
-    if not named:
-        letters = re.sub(r"[\s,，、;/&()]+", "", text).casefold()
-        return frozenset(map(same.__getitem__, letters)) if {*letters} <= {*same} else frozenset()
-    return frozenset(named) if len(named) == 1 else frozenset()
+        named |= {mark}
+    letters = re.sub(r"[\s,，、;/&()]+", "", text).casefold()
+    if not named and {*letters} <= {*same}:
+        return frozenset(same[letter] for letter in letters)
+    return named if len(named) == 1 else frozenset()
 
 
 _BRACKETED = rf"[{re.escape(_OPEN)}].*[{re.escape(_CLOSE)}]"
@@ -221,7 +221,7 @@ _CHOOSES, _UNSETTLED, _UNSURE = map(phrases, ("chooses", "unsettled", "unsure"))
 _LIMITS = phrases("limits")
 # "D (not A, B or C)", "anything but B", "I'd eliminate B": what denies the tokens after it
 _DENIES = re.compile(
-    rf"{either('denies')}[^{_TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
+    rf"{phrases('denies').pattern}[^{_TOKEN[1:-1]},.;!?，。；]{{0,40}}?"
     rf"{_TOKEN}(?:(?:[\s,、]|\b(?:n?or|and|options?)\b|[和与及或]|选项){{1,6}}{_TOKEN}){{0,25}}",
     re.IGNORECASE,
 )

@@ -159,7 +159,7 @@ def _choice_grade(response: str, gold: str, texts: Sequence[str], marks: Sequenc
         return Grade(_OUTCOMES[choice.marks == right], answer, choice.rule)
     if not _WORD.search(stated.said):
         return Grade("incorrect", None, "no answer")
-    if choice.rule == UNIDENTIFIED and stated.gives_up and not options.mask(stated.end)[1]:
+    if choice.rule == UNIDENTIFIED and gives_up(stated.end) and not options.mask(stated.end)[1]:
         return Grade("incorrect", answer, "gives up")
     return Grade("undecided", answer, choice.rule)
 
@@ -198,7 +198,7 @@ def _value_grade(stated: Statement, verdict_of: _VerdictOf, *, refusal: bool) ->
         return Grade("incorrect", None, "no answer")
     correct, rule, value = verdict_of(stated)
     answer = _shown(value or stated.said)
-    if correct is None and stated.gives_up and not value and not refusal:
+    if correct is None and gives_up(stated.end) and not value and not refusal:
         silent = not stated.doubt and not re.search(r"\d", stated.said)
         return Grade("incorrect" if silent else "undecided", answer, "gives up")
     if correct is not None and stated.doubt:

@@ -31,8 +31,3 @@ def phrases(name: str) -> re.Pattern[str]:
     words, text = ("|".join(listed.get(part, "(?!)").split()) for part in ("words", "text"))
     # "Format2: the answer is B" names no condition.
     return re.compile(rf"(?:(?<![A-Za-z0-9_])(?:{words})(?![A-Za-z0-9_])|{text})", re.IGNORECASE)
-
-
-def either(name: str) -> str:
-    """The alternatives of a list of phrases, as a part of a pattern without regard to case."""
-    return phrases(name).pattern

@@ -42,18 +42,12 @@ _ALONE = re.compile(
 _HEAD = re.compile(rf"{_ALONE.pattern}|[*_`(\[$]{{0,4}}[A-J][*_`)\].:$]{{1,4}}\s.{{1,60}}")
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})(?:</answer>|$)", re.IGNORECASE)
 _STEP_TAG = re.compile(r"</?step\s?\d{0,3}>", re.IGNORECASE)
-# "所以面积为：" with the formula in the next line
-_JOINS = re.compile(
-    r"(?P<end>[:：=为是得])[ \t*]{0,4}\n{1,2}[ \t]{0,8}(?=\$|\\\[|\\\(|\\begin|\*\*|\\boxed)"
-)
 # A displayed formula over several lines is one line of the answer.
 _DISPLAYED = re.compile(r"\\\[[^\[\]]{0,2000}\\\]|\$\$[^$]{0,2000}\$\$")
 _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
-# "1. A 2. B 3. C", and "1. C" above "2. D": these points do not end a sentence
-_NUMBERED = re.compile(r"\s{0,3}1[.)、]\s(?:.{0,200}?\s2[.)、]\s|\s{0,3}[A-Z]$)")
 EXPLAINED = phrases("explanation")
 """What begins an explanation below an answer: 解析：…"""
 _ABBREVIATED = "St Dr Mr Mrs Ms Mt Jr Sr Ft Prof Gen vs approx ca No Fig Vol Eq i.e e.g"
@@ -107,15 +101,10 @@ class Statement:
         said = plain(self.text).strip(" \t:,;，。；：")
         return "" if not self.marked and _HEADING.fullmatch(said) else said
 
-    @cached_property
-    def end(self) -> str:
-        """The last two sentences of the response, in plain characters."""
-        return plain(" ".join(sentences(self.spoken[-800:])[-2:]))
-
     @property
-    def gives_up(self) -> bool:
-        """Whether the response says in the end that the question cannot be answered."""
-        return gives_up(self.text if self.marked else self.end)
+    def end(self) -> str:
+        """The last two sentences of the response, or the marked answer, in plain characters."""
+        return self.said if self.marked else plain(" ".join(sentences(self.spoken[-800:])[-2:]))
 
     @cached_property
     def doubt(self) -> str:
@@ -236,8 +225,7 @@ def _spoken(response: str) -> str:
     while len(lines) > 1 and (not lines[-1].strip() or is_small_talk(lines[-1])):
         lines.pop()
     spoken = "\n".join(lines)
-    spoken = _DISPLAYED.sub(lambda found: found[0].replace("\n", " "), spoken)
-    return _JOINS.sub(r"\g<end> ", spoken)
+    return _DISPLAYED.sub(lambda found: found[0].replace("\n", " "), spoken)
 
 
 def _sentence(text: str, end: int) -> str:
@@ -278,7 +266,7 @@ def _content(text: str, start: int) -> tuple[str, int]:
         line = text[at : at + 4000].partition("\n")[0]
     end = _END.search(line, len(line) - len(line.lstrip(" .。")))
     stop = at + len(line)
-    if end and not _NUMBERED.match(line):
+    if end:
         more = line[end.start() :].strip(" *.。")
         if more or not _BULLET.match(text, stop + 1):
             return line[: end.start()].strip(), at + end.start()
