@@ -234,23 +234,14 @@ _ROW = re.compile(
 # "B is right", "C fits better": an option that is chosen after another one
 _CALLED_RIGHT = phrases("called_right")
 # "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
-_CLAUSES = re.compile(
-    r"[,;，；。!！\n]|(?<!\d)(?<!\bMr)(?<!\bDr)(?<!\bMs)(?<!\bSt)\.(?=\s|$)|(?<=\d)\.(?=\s|$)"
-    r"|[-=]{1,2}>|[→⇒⟶>]|\s[-–—]+\s(?!\d)|——|\b(?:and|but|so)\b|而是|所以|因此|但是?|故"
-    r"|(?<=[\ue000-\uefff])\s?(?=[(（])",
-    re.IGNORECASE,
-)
+_CLAUSES = phrases("clauses")
 # "B, because A is red": options named in a reason are not chosen
 _REASON = phrases("reason")
 # "(A) London", and what stands between a mark and the words that it leads
 _BRACKETED_MARK = re.compile(r"[(\[]\s?\w{1,2}\s?[)\]]")
 _MARK_ENDS = re.compile(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?\S")
 # "The city is", "it costs", 这是一只: before the text of an option, which then answers
-_VERB = re.compile(
-    r"(?:(?:^|\s)(?:is|are|was|were|be|costs?|shows?)(?:\sto)?(?:\san?|\sthe)?"
-    r"|[是为有](?:一?[只个张条辆位])?)\s?$",
-    re.IGNORECASE,
-)
+_VERB = phrases("verb")
 # "a dog on a road": what may follow the text of an option
 _ENDS = re.compile(r"\s?(?:$|[.!,，。;；:]|(?:on|in|at|with|by|there)\s|的)")
 # What may stand around a chosen option besides words

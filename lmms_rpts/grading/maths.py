@@ -70,11 +70,8 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
         if len(brackets) > 1:
             return None
         return same_lists(members(said[1:-1]), members(wanted[1:-1]), ordered=brackets == {"()"})
-    for sign in "~:":
-        if said.count(sign) == wanted.count(sign) == 1:
-            if sign == "~":
-                return same_lists(said.split("~"), wanted.split("~"), ordered=True)
-            said, wanted = (re.sub("(.+):(.+)", r"(\1)÷(\2)", each) for each in (said, wanted))
+    if said.count(":") == wanted.count(":") == 1:
+        said, wanted = (re.sub("(.+):(.+)", r"(\1)÷(\2)", each) for each in (said, wanted))
     (number, said_unit), (gold, gold_unit) = split_unit(said), split_unit(wanted)
     one, other = formula(number), formula(gold)
     unit = gold_unit or unit

@@ -59,8 +59,6 @@ _ESCAPED = str.maketrans("\ue000\ue001\ue002", "${}")
 _POWER, _SUBSCRIPT = re.compile("[⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻ⁿ]{1,6}"), re.compile("[₀-₉ₙ]{1,6}")
 # Characters that may have a compatibility form or be digits; not kana, Chinese, full width
 _ODD = re.compile("[^\\x00-\\x7f\\u3000-\\u9fff\\uff00-\\uffef]")
-# ½, ⅓: with a space before, since 2½ is 2 1/2 and not 21/2
-_VULGAR = {"¼", "½", "¾", *map(chr, range(0x2150, 0x215F))}
 
 
 @lru_cache(maxsize=2_048)
@@ -145,8 +143,9 @@ def _bracketed(text: str) -> str:
 
 def _character(character: str) -> str:
     """A character without compatibility forms: ½ becomes 1/2, ② becomes (2), ٣ becomes 3."""
-    if character in _VULGAR:
-        return " " + unicodedata.normalize("NFKC", character).replace("⁄", "/")
+    fraction = unicodedata.normalize("NFKC", character)
+    if "⁄" in fraction[:-1]:  # 2½ is 2 1/2 and not 21/2
+        return f" {fraction}"
     if unicodedata.category(character) == "Nd":
         return str(unicodedata.decimal(character))
     if "\u2460" <= character <= "\u2473":

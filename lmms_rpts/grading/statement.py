@@ -41,7 +41,6 @@ _ALONE = re.compile(
 )
 _HEAD = re.compile(rf"{_ALONE.pattern}|[*_`(\[$]{{0,4}}[A-J][*_`)\].:$]{{1,4}}\s.{{1,60}}")
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})(?:</answer>|$)", re.IGNORECASE)
-_STEP_TAG = re.compile(r"</?step\s?\d{0,3}>", re.IGNORECASE)
 # A displayed formula over several lines is one line of the answer.
 _DISPLAYED = re.compile(r"\\\[[^\[\]]{0,2000}\\\]|\$\$[^$]{0,2000}\$\$")
 _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
@@ -220,7 +219,7 @@ def _spoken(response: str) -> str:
     # Long runs of one sign hold no answer, and patterns are slow with them.
     spoken = re.sub(r"([\W_])\1{9,}", lambda found: found[1] * 9, spoken.replace("```", "\n"))
     if "<" in spoken:
-        spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", _STEP_TAG.sub(" ", spoken))
+        spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", re.sub(r"(?i)</?step\s?\d{0,3}>", " ", spoken))
     lines = spoken.rstrip().split("\n")
     while len(lines) > 1 and (not lines[-1].strip() or is_small_talk(lines[-1])):
         lines.pop()
