@@ -122,7 +122,9 @@ class Options:
             for span in self._marks(text)
             if not any(span[0] < end and start < span[1] for start, end, _ in texts)
         ]
-        parts, named, at = [], [], 0
+        parts: list[str] = []
+        named: list[Named] = []
+        at = 0
         for start, end, each in sorted(spans, key=lambda span: span[:2])[:_MOST_TOKENS]:
             if named and each.marks == named[-1].marks and _BESIDE.fullmatch(text[at:start]):
                 named[-1] = named[-1]._replace(led=True)  # "B. Paris", "(A) (A)"
@@ -304,10 +306,8 @@ class _Reader:
         if len(chosen) > 1 and not self.several:
             return Choice(None, _SEVERAL)
         if chosen:
-            return Choice(
-                frozenset().union(*chosen),
-                "the option's text" if all(each.text for each in named) else "letter",
-            )
+            rule = "the option's text" if all(each.text for each in named) else "letter"
+            return Choice(frozenset().union(*chosen), rule)
         same = self.options.of_value(text) if not named else frozenset()
         return Choice(same, "the option's value") if len(same) == 1 else Choice(None, UNIDENTIFIED)
 

@@ -34,6 +34,7 @@ _SEPARATOR = re.compile(
     r"([(\[{])|([)\]}])|([,;、\n]|以及|[和与或且∪]者?|(?<![A-Za-z])(?:and|or)(?![A-Za-z]))"
 )
 _MOST_MEMBERS = 24
+_DECIMAL = re.compile(r"-?\s?\d*\.?\d+")
 _LENGTHS = {"km", "m", "dm", "cm", "mm"}
 
 
@@ -75,15 +76,13 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
     (number, said_unit), (gold, gold_unit) = split_unit(said), split_unit(wanted)
     one, other = formula(number), formula(gold)
     unit = gold_unit or unit
-    if one is None or other is None or (said_unit and said_unit != unit):
-        # 10 m is not 10 cm, but 1000 cm is 10 m.
-        lengths = one and other and {said_unit, unit} <= _LENGTHS
-        return False if lengths and equal(one, other) else None
-    plainly = all(re.fullmatch(r"-?\s?\d*\.?\d+", each) for each in (number, gold))
+    if one is None or other is None:
+        return None
+    if said_unit and said_unit != unit:  # 10 m is not 10 cm, but 1000 cm is 10 m
+        return False if {said_unit, unit} <= _LENGTHS and equal(one, other) else None
+    found, plainly = equal(one, other), all(map(_DECIMAL.fullmatch, (number, gold)))
     if plainly:
         found = Fraction(number.replace(" ", "")) == Fraction(gold.replace(" ", ""))
-    else:
-        found = equal(one, other)
     if found is not False or unknowns(other):
         return found
     # Rounded numbers, and 20 for 20%, may be right; the letters of "500 ml" may be a unit.
@@ -354,14 +353,11 @@ def _letters(stated: Statement, said: str, letters: set[str], problem: Problem) 
     options = read_options(list(problem.options.values()), list(problem.options))
     chosen = read_choice(stated, options, several=len(letters) > 1).marks
     if chosen is not None:
-        # "答案是3，选B" names two answers
-        another = re.search("答案[是为:：]+[^是为:：]{1,20}[,，]", stated.before)
-        return None if another else chosen == letters
+        return chosen == letters
     value = _read_last(said, problem) if len(letters) == 1 else None
-    found = [same(value, option) for option in problem.options.values()] if value else [None]
-    if None in found or found.count(True) > 1:
-        return None
-    return {letter for letter, one in zip(problem.options, found, strict=True) if one} == letters
+    found = {letter: same(value or "", option) for letter, option in problem.options.items()}
+    right = {letter for letter, equals in found.items() if equals}
+    return right == letters if value and None not in found.values() and len(right) < 2 else None
 
 
 def _truth(stated: Statement, said: str, wanted: str, problem: Problem) -> bool | None:

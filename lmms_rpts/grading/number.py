@@ -211,7 +211,6 @@ _UNSETTLED, _ABOUT = phrases("unsettled"), phrases("estimate")
 _SAYS = phrases("says")
 # "..., so there are 8 in total": the conclusion states the value
 _SO = phrases("so")
-_TOTAL = re.compile(r"[,，]?\s(?:in\stotal|altogether|in\sall)\b[.。]?$", re.IGNORECASE)
 # 一共有8个, 总数是5
 _SAYS_ZH = re.compile(
     r".{0,200}(?P<verb>等于|总共|一共有?|总计|共计|共有?|是|为|有|得到?|[:：])(?P<tail>[^是为有共得]{1,60})$"
@@ -258,7 +257,7 @@ def stated_quantity(text: str) -> Quantity | None:
     text = " ".join(text.split())
     if _UNSETTLED.search(text) or _ABOUT.search(text):
         return None
-    text = _TOTAL.sub("", _SO.split(text)[-1])
+    text = re.sub(r"(?i),?\s(?:in total|altogether)\W?$", "", _SO.split(text)[-1])
     return read_quantity(without_lead(text)) or _behind_equals(text) or _said(text)
 
 

@@ -23,7 +23,7 @@ _SIGNS = str.maketrans({
 })  # fmt: skip
 # Commands whose sign HTML has under another name or not at all, and names of functions
 _LATEX = VOCABULARY["latex"].split()
-_COMMANDS = dict(zip(_LATEX[::2], _LATEX[1::2], strict=True))
+_COMMANDS: dict[str, str] = dict(zip(_LATEX[::2], _LATEX[1::2], strict=True))
 _LAYOUT = re.compile("left|right|big|Big|displaystyle|limits|rm|bf|q?quad")
 _COMMAND = re.compile(r"\\([A-Za-z]{2,12})(?![A-Za-z])")
 # \begin{cases}, \begin{array}{l}

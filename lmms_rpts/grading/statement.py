@@ -148,6 +148,7 @@ class Statement:
             earlier = earlier[taken_back[-1].end() :]
         lines = [line.strip() for line in earlier.split("\n") if line.strip()][-2:]
         first = [] if taken_back else [self.spoken.split("\n", 1)[0].strip()]
+        yield from (each for each in [find_statement(self.before)] if each.marked)  # 答案是3，选B
         yield from map(find_statement, filter(_ALONE.fullmatch, (*first, *lines)))
         yield from map(find_statement, filter(_LABELLED_LINE.search, sentences(earlier)[-2:]))
         below = [line for line in self.after[:LONGEST].split("\n") if line.strip()][:3]
@@ -229,8 +230,7 @@ def _spoken(response: str) -> str:
 
 def _sentence(text: str, end: int) -> str:
     """The beginning of the sentence that goes on at a place."""
-    start = max(0, end - 300)
-    return _END.split(text[start:end])[-1]
+    return _END.split(text[max(0, end - 300) : end])[-1]
 
 
 def _last_boxes(text: str) -> tuple[int, str, int]:
@@ -247,12 +247,10 @@ def _last_boxes(text: str) -> tuple[int, str, int]:
     return first, contents, last
 
 
-def _marks(text: str) -> Iterator[tuple[int, int]]:
-    """Start and end of the labels of answers, last first; most are near the end."""
-    tail = text.rfind("\n", 0, max(0, len(text) - _TAIL)) + 1
-    for begin, end in ((tail, len(text)), (0, tail)):
-        found = [*_LABEL.finditer(text, begin, end), *_HEADING.finditer(text, begin, end)]
-        yield from sorted([mark.span() for mark in found], reverse=True)
+def _marks(text: str) -> list[tuple[int, int]]:
+    """Start and end of the labels of answers, last first."""
+    found = [*_LABEL.finditer(text), *_HEADING.finditer(text)]
+    return sorted([mark.span() for mark in found], reverse=True)
 
 
 def _content(text: str, start: int) -> tuple[str, int]:
