@@ -110,7 +110,8 @@ def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> boo
 def _words(stated: Statement, said: str, *, marked: bool) -> str:
     """The words of a stance in any form: those after the last mark, or of the last sentences."""
     words = _OFFERED.sub(" ", said).strip(_FRAME)[:200]
-    if marked and re.search(r"\w", words) and len(words.split()) < 3 and not _takes_no_side(words):
+    stated_so = len(words.split()) < 3 or stated.head.rstrip().endswith((":", "："))
+    if marked and stated_so and re.search(r"\w", words) and not _takes_no_side(words):
         return words
     parts = sentences(_OFFERED.sub(" ", stated.spoken[-4_000:]))[-2:]
     for part in (words, *parts) if marked else parts:

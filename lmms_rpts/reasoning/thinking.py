@@ -47,7 +47,8 @@ _TURN = re.compile(
 )
 # A paragraph of thinking may be its only one, of any length.
 INVENTED = re.compile(
-    rf"{_TURN.pattern}|^[ \t*#]{{0,6}}(?:Question|Q|Problem|Statement|问题|题目|陈述|用户)[ \d*]{{0,6}}[:：]",
+    rf"{_TURN.pattern}|^[ \t*#]{{0,6}}(?:Question|Q|Problem|Statement|问题|题目|陈述|用户)"
+    r"[ \d*]{0,6}[:：]",
     re.MULTILINE,
 )
 """What begins another turn in a response, which may go on with questions of its own."""

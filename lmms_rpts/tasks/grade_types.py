@@ -18,7 +18,7 @@ from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.rebuilding import Rebuilt
 
 if TYPE_CHECKING:
-    from lmms_rpts.grading import Grade
+    from lmms_rpts.grading.grader import Grade
     from lmms_rpts.judging.prompts import Prompts
 
 Rounds = Sequence[Sequence[Any]]

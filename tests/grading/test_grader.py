@@ -84,7 +84,8 @@ RELAXED = [
 ]  # fmt: skip
 # gold answer, response, whether it is equal
 NUMBERS = [
-    ("123", "one hundred twenty-three", True), ("205", "two hundred and five", True), ("100", "a hundred", True),
+    ("123", "one hundred twenty-three", True), ("205", "two hundred and five", True),
+    ("100", "a hundred", True),
     ("5", "five apples", True), ("31", "twenty eleven", False), ("10", "five five", False),
     ("11", "ten one", False), ("115", "一百一十五", True), ("15", "十五", True),
     ("200", "两百", True), ("100", "百", False), ("23", "二三十", False),

@@ -34,7 +34,7 @@ from lmms_rpts.tasks.data import needed_judge
 from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
 
 if TYPE_CHECKING:
-    from lmms_rpts.grading import Grade
+    from lmms_rpts.grading.grader import Grade
 
 KINDS.update((each.name, each) for each in REQUEST_KINDS)
 
