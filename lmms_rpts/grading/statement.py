@@ -127,7 +127,7 @@ class Statement:
             (self.marked and _OPENS_AGAIN.match(after), "reopened"),
             (self.marked and _HEDGE.search(after[:200]), "left open"),
             (_STRUCK.search(self.text + self.after[:200]), "struck through"),
-            (self.marked and any(map(_NEGATED.fullmatch, self.explained)), RETRACTED),
+            (self.marked and tail and any(map(_NEGATED.fullmatch, self.explained)), RETRACTED),
         )
         return next((rule for applies, rule in table if applies), "")
 
@@ -158,7 +158,7 @@ class Statement:
 def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty if there is none."""
     spoken = _spoken(response)
-    box_at, boxes, box_end = _last_boxes(spoken)
+    box_at, boxes, box_end = _last_boxes(spoken) if "\\boxed" in spoken else (-1, "", -1)
     for start, end in islice(_marks(spoken), 40):
         if start < box_at:
             break
@@ -166,10 +166,11 @@ def find_statement(response: str) -> Statement:
         if text.endswith((":", "：")):
             break  # It only introduces something else.
         if text:
-            before = _sentence(spoken, end)
+            before = _END.split(spoken[max(0, end - 300) : end])[-1]
             return Statement(text, True, False, before, spoken[:end], spoken[stop:], spoken)
     if box_at >= 0:
-        before, after = _sentence(spoken, box_at), spoken[box_end:].lstrip("$*\\] )")
+        after = spoken[box_end:].lstrip("$*\\] )")
+        before = _END.split(spoken[max(0, box_at - 300) : box_at])[-1]
         return Statement(boxes, True, True, before, spoken[:box_at], after, spoken)
     alone = _last_alone(spoken)
     if alone:
@@ -222,15 +223,10 @@ def _spoken(response: str) -> str:
     if "<" in spoken:
         spoken = _ANSWER_TAG.sub(r"\n答案：\1\n", re.sub(r"(?i)</?step\s?\d{0,3}>", " ", spoken))
     lines = spoken.rstrip().split("\n")
-    while len(lines) > 1 and (not lines[-1].strip() or is_small_talk(lines[-1])):
+    while len(lines) > 1 and (not lines[-1].strip() or _SMALL_TALK.match(lines[-1].lstrip(" *#"))):
         lines.pop()
     spoken = "\n".join(lines)
     return _DISPLAYED.sub(lambda found: found[0].replace("\n", " "), spoken)
-
-
-def _sentence(text: str, end: int) -> str:
-    """The beginning of the sentence that goes on at a place."""
-    return _END.split(text[max(0, end - 300) : end])[-1]
 
 
 def _last_boxes(text: str) -> tuple[int, str, int]:
