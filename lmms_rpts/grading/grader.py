@@ -31,7 +31,7 @@ UNGRADABLE = "the gold answer can't be graded"
 STANCES = ("agree", "disagree")
 
 _OUTCOMES: dict[bool | None, Outcome] = {True: "correct", False: "incorrect", None: "undecided"}
-_WORD = re.compile(r"[^\W_]|[√×∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
+_WORD = re.compile(r"[^\W_]|[√×∅{∞<>=≤≥≠±+#%$€£♠-♯☀-➿😀-🙏🄰-🇿]")
 
 
 @dataclass(frozen=True, slots=True)

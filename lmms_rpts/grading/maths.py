@@ -63,7 +63,7 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
         return None
     (name, said), (right, wanted) = _named(said), _named(wanted)
     # x=2 is x_1=2, but a_1 is not a_2; x^2=4 is no value
-    alike = not right or not name or re.sub("(?<=x)_.", "", name) == right
+    alike = not right or not name or name in (right, re.sub("(?<=x)_.", "", right))
     if None in (name, right) or not alike:
         return None
     brackets = {text[:1] + text[-1:] for text in (said, wanted) if len(members(text)) == 1}
@@ -168,7 +168,8 @@ def _named(text: str) -> tuple[str | None, str]:
         return "", first
     name = first.replace(" ", "") if _NAME.fullmatch(first.replace(" ", "")) else ""
     last = formula(split_unit(sides[-1])[0])
-    others = [formula(split_unit(side)[0]) for side in (*([] if name else [first]), *sides[:-1])]
+    before = (side.replace("°", "") for side in (*([] if name else [first]), *sides[:-1]))
+    others = [formula(split_unit(side)[0]) for side in before]
     alike = all(last and each and equal(each, last) for each in others)
     return name if alike else None, sides[-1]
 
@@ -406,16 +407,19 @@ def _values(stated: Statement, said: str, wanted: str, problem: Problem) -> bool
         joints = [set(re.findall("[或且∪]|or", each)) for each in (said, wanted)]
         roots = ";" not in wanted and all("=" in one or one[:1] in "(A" for one in gold)
         nested = joints[1] and re.search("[,;]", re.sub(r"\(.*?\)", "", wanted))
-        if not values or nested or "∪" in joints[1] or (joints[0] - joints[1] and not roots):
+        if (
+            not values
+            or nested
+            or "∪" in joints[1]
+            or joints[0] - joints[1] - ({"或", "or"} if roots else set())
+        ):
             return None
         if len(values) < len(gold):  # x=2 where x=3 is another solution
-            return (
-                False
-                if (roots or joints[1]) and (stated.marked or _CONCLUDES.match(said))
-                else None
-            )
+            final = stated.marked or _CONCLUDES.match(said)
+            return False if (roots or joints[1]) and final else None
         found = same_lists(values, gold, ordered=not (roots or joints[1]))
-        return None if found is False and same_lists(values, gold, ordered=False) else found
+        swapped = ";" not in wanted and same_lists(values, gold, ordered=False)
+        return None if found is False and swapped else found
     value = _read_last(said, problem)
     if value is None:
         return None
