@@ -33,7 +33,7 @@ _SHORT = 1_000
 _OPEN, _CLOSE = "([{<【「〔❴\"'", ")]}>】」〕❵\"'"
 # Not part of a word, formula, name or range: AB, A', B=3, B+, ∠B, B-shaped, B.C.
 _ALONE_BEFORE = r"(?<![A-Za-z0-9_'′\\∠△⊙#$=+×÷√^-])(?<![=+×÷]\s)(?<![A-Za-z]\.)"
-_ALONE_AFTER = r"(?![A-Za-z0-9_′'’+#^%=]|-[A-Za-z0-9]|\.[A-Za-z](?![a-z])|\s?[=≠±×÷+])"
+_ALONE_AFTER = r"(?![A-Za-z0-9_′'’+#^%=]|-[A-Za-z0-9]|\.[A-Za-z](?![a-z])|\s?[=≠±×÷+]|\(\s?[\d-])"
 # "A cat", "I think": an article and a pronoun; but "A is right"
 _NOT_A_MARK = re.compile(
     r"\bA (?!(?:is|was|are|and|or|because|since|as|would|must|should|fits|seems?|looks|best"
@@ -212,8 +212,12 @@ def _words(text: str) -> str:
         return rf"(?:(?:(?<=^)|(?<=[:：)\].]\s)){inner}(?![A-Za-z])|(?<=\bis\s){inner}(?=\W*$))"
     if not re.match(f"[{WIDE}]", text):
         # Not after a sign, a root or a bound: -15, √15, >15
-        inner = rf"(?<![\w.$€£#+√±≠<>≤≥^/-])(?<![-−±√≠<>]\s)(?:\b(?:an?|the)\s)?{inner}"
-    return inner if re.search(f"[{WIDE}]$", text) else rf"{inner}(?![\w%°^/]|['’]\w|[.,]\d|-\w)"
+        inner = rf"(?<![\w.$€£#+√±≠<>≤≥^/-])(?<![-−±√≠<>]\s)(?<!\d,)(?:\b(?:an?|the)\s)?{inner}"
+    return (
+        inner
+        if re.search(f"[{WIDE}]$", text)
+        else rf"{inner}(?![\w%°^/]|['’]\w|[.,]\d|-\w|\s?[<>=≤≥≠])"
+    )
 
 
 # Reading of a choice
@@ -245,7 +249,7 @@ _MARK_ENDS = re.compile(r"\s?(?:[.:：、)]|\s[-–—]\s)\s?\S")
 # "The city is", "it costs", 这是一只: before the text of an option, which then answers
 _VERB = phrases("verb")
 # "a dog on a road": what may follow the text of an option
-_ENDS = re.compile(r"\s?(?:$|[.!,，。;；:]|(?:on|in|at|with|by|there)\s|的)")
+_ENDS = re.compile(r"\s?(?:$|[.!,，。;；:]|(?:on|in|at|with|by|there)\s)")
 # What may stand around a chosen option besides words
 _PUNCTUATION = re.compile(
     r"[\s*_\"'“”‘’`.,，。:：;；!！()（）\[\]【】「」{}<>《》$#✓✔✅]*(?:[-•–—]\s)?[\s*_(\[]*"
@@ -290,12 +294,14 @@ class _Reader:
         if foreign and foreign[1].casefold() not in self.options.mark_of:
             return Choice(None, UNIDENTIFIED)  # "(E) a dog" if E was not offered
         masked, named = self.options.mask(text)
+        if len(named) > 1 and re.search("[❌✗✘]", masked):
+            return Choice(None, "signs beside options")
         token = _TOKENS.search(masked)
         reason = _REASON.search(masked, token.end()) if token else None
         clauses = _CLAUSES.split(self._undenied(masked[: reason.start()] if reason else masked))
         chosen: set[frozenset[str]] = set()
         for clause in clauses:
-            if chosen and not _TOKENS.search(clause) and self._contradicts(clause, chosen):
+            if not _TOKENS.search(clause) and self._contradicts(clause, chosen, named):
                 return Choice(None, "text after the answer may contradict it")
             tokens = [named[ord(each) - _FIRST] for each in _TOKENS.findall(clause)]
             if tokens:
@@ -349,11 +355,11 @@ class _Reader:
         """The marks that a clause chooses; None if other words stand around them."""
         marks = {each.marks for each in named}
         head, *between, tail = _TOKENS.split(clause)
-        leads = self._leads(head)
+        leads = self._leads(head) and not head.rstrip().endswith("!")
         if not self.several and (len(marks) > 1 or len(named[0].marks) > 1):
             return None
         texts = named[0].text and len(named) == 1
-        if texts and head.count("(") != tail.count(")"):
+        if texts and sum(map(head.count, "([{")) != sum(map(tail.count, ")]}")):
             return None  # (15, 3)
         last = named[-1]
         if leads and all(map(self._leads, between)):
@@ -369,11 +375,14 @@ class _Reader:
         same = self.options.of_value(text) if texts else frozenset()
         return same if len(same) == 1 else None  # "There are 2 dogs"
 
-    def _contradicts(self, clause: str, chosen: set[frozenset[str]]) -> bool:
-        """Whether a clause after a choice may take it away; that of "no" may say "not"."""
+    def _contradicts(self, clause: str, chosen: set[frozenset[str]], named: list[Named]) -> bool:
+        """Whether a clause beside a choice may take it away; that of "no" may say "not"."""
         negative = self.options.of_text("no") | self.options.of_text("否")
-        words = _LIMITS if chosen == {negative} else _UNSETTLED
-        return words.search(clause) is not None and not is_small_talk(clause.strip())
+        words = _LIMITS if chosen == {negative} and named[0].text else _UNSETTLED
+        if not chosen:
+            return bool(named) and _UNSURE.search(clause) is not None
+        number = self.options.quantities and re.search(r"\d", clause)
+        return bool(number or words.search(clause)) and not is_small_talk(clause.strip())
 
     def _leads(self, head: str) -> bool:
         """Whether a text has only words that choose."""
@@ -391,4 +400,5 @@ class _Reader:
 def plain_lines(text: str) -> str:
     """A text in plain characters, line by line."""
     text = re.sub(r"(?<![\w.])([A-J])[.．](?=\d)", r"\1. ", text[-8_000:])  # A.1
+    text = re.sub(r"(?<![\w.])\.(?=\d)", "0.", text)
     return "\n".join(plain(line) for line in text.split("\n") if line.strip())

@@ -85,10 +85,10 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
         found = Fraction(number.replace(" ", "")) == Fraction(gold.replace(" ", ""))
     if found is not False or unknowns(other):
         return found
-    # Rounded numbers, and 20 for 20%, may be right; the letters of "500 ml" may be a unit.
+    # Rounded numbers, and 20 for 20%, may be right; letters after a number may be a unit.
     value, right_value = value_of(one), value_of(other)
     if value is None or right_value is None:
-        return None if re.search(r"\d\s?\(?[a-zA-Z]{1,3}\)?$", number) else False
+        return None
     near = not plainly and abs(value - right_value) < 0.006 * abs(right_value)
     scaled = any(abs(value * by - right_value) < 1e-9 * abs(value) for by in (100, 0.01))
     return None if near or scaled or ("π" in said) != ("π" in wanted) else False
@@ -284,7 +284,10 @@ def _read_last(text: str, problem: Problem) -> str | None:
     if quantity and not quantity.unit:
         return str(quantity.value)  # one hundred and five
     *reasons, last = members(text) or [""]
-    value, before = _read(last, problem), text[: text.rfind(last)]
+    value, before = (
+        _read(last, problem),
+        text[: text.rfind(last)] + text[text.rfind(last) + len(last) :],
+    )
     if value is None or _UNSETTLED.search(before) or "∪" in before:
         return None
     for reason in reasons:
@@ -399,7 +402,11 @@ def _values(stated: Statement, said: str, wanted: str, problem: Problem) -> bool
     units = [split_unit(f"1{tail}")[1] for tail in problem.tails]
     if all(re.fullmatch(r"\(\d+\)", one) for one in gold):  # circled numbers
         given = _read_list(said, problem, _MOST_MEMBERS)
-        if not given or not all(re.fullmatch(r"\(\d+\)", one) for one in given):
+        if (
+            not given
+            or re.search("[或~-]", said)
+            or not all(re.fullmatch(r"\(\d+\)", one) for one in given)
+        ):
             return None
         return sorted(given) == gold if sorted(gold) == gold else given == gold
     if len(gold) > 1:

@@ -46,7 +46,7 @@ _DIGITS_EN = "|".join(_LISTS["ones"][1:10])
 _ENGLISH = re.compile(
     rf"(?P<minus>(?:minus|negative)\s)?(?:(?P<hundreds>an?|{_DIGITS_EN})\shundred(?:\sand)?)?"
     rf"(?:(?:^|(?<=\s)|\s)(?P<tens>{'|'.join(_LISTS['tens'])}))?"
-    rf"(?:(?:^|(?<=\s)|[-\s])(?P<ones>{'|'.join(reversed(_LISTS['ones']))}))?"
+    rf"(?:(?:^|(?<=[\s-])|[-\s])(?P<ones>{'|'.join(reversed(_LISTS['ones']))}))?"
     r"(?![A-Za-z])(?P<percent>\s?(?:%|percent|per\scent)(?![a-z]))?",
     re.IGNORECASE,
 )
@@ -182,7 +182,12 @@ def _in_english(text: str) -> Quantity | None:
     """Two hundred and five, minus three, fifty percent."""
     found = _ENGLISH.match(text)
     words = [lower(found[name] or "") for name in ("hundreds", "tens", "ones")] if found else []
-    if found is None or not any(words) or (words[1] and _WORDS.get(words[2], 0) > 9):
+    if (
+        found is None
+        or text[:1] == "-"
+        or not any(words)
+        or (words[1] and _WORDS.get(words[2], 0) > 9)
+    ):
         return None
     hundreds = _WORDS.get(words[0], 1) * 100 if words[0] else 0
     value = Fraction(hundreds + sum(_WORDS.get(word, 0) for word in words[1:]))
@@ -272,7 +277,9 @@ def is_near(value: Fraction, gold: Fraction, tolerance: float) -> bool:
 def _behind_equals(text: str) -> Quantity | None:
     """The quantity after the last equals sign, if there is one equation."""
     _, found, tail = text.rpartition("=")
-    if not found or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
+    side = _.rpartition("=")[2].strip()
+    name = re.fullmatch(r"[\d\s.,+×÷*/()-]+|(?!ln |log |sin |cos )[^\d+×÷*/^√|()-]*(?:_\d)?", side)
+    if not found or not name or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None
     return read_quantity(without_lead(tail.strip()))
 

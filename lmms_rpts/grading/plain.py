@@ -100,7 +100,7 @@ def _latex(text: str) -> str:
             break
     text = re.sub(r"\\\\", "; ", text)
     text = _COMMAND.sub(_sign, text)
-    return re.sub(r"\\[,;!: ]|~(?=\\)", " ", text)
+    return re.sub(r"\s+(?=\^)", "", re.sub(r"\\[,;!: ]|~(?=\\)", " ", text))
 
 
 def _opened(found: re.Match[str]) -> str:

@@ -127,7 +127,7 @@ class Statement:
             (self.marked and _OPENS_AGAIN.match(after), "reopened"),
             (self.marked and _HEDGE.search(after[:200]), "left open"),
             (_STRUCK.search(self.text + self.after[:200]), "struck through"),
-            (self.marked and tail and any(map(_NEGATED.fullmatch, self.explained)), RETRACTED),
+            (self.marked and tail and any(map(_is_short, self.explained)), RETRACTED),
         )
         return next((rule for applies, rule in table if applies), "")
 
@@ -148,9 +148,12 @@ class Statement:
             earlier = earlier[taken_back[-1].end() :]
         lines = [line.strip() for line in earlier.split("\n") if line.strip()][-2:]
         first = [] if taken_back else [self.spoken.split("\n", 1)[0].strip()]
+        first = [line for line in first if _HEAD.fullmatch(line)]
         yield from (each for each in [find_statement(self.before)] if each.marked)  # 答案是3，选B
-        yield from map(find_statement, filter(_ALONE.fullmatch, (*first, *lines)))
+        yield from map(find_statement, (*first, *filter(_ALONE.fullmatch, lines)))
         yield from map(find_statement, filter(_LABELLED_LINE.search, sentences(earlier)[-2:]))
+        same_line = sentences(earlier.rpartition("\n")[2])[-2:]
+        yield from (each for each in map(find_statement, same_line) if each.marked)
         below = [line for line in self.after[:LONGEST].split("\n") if line.strip()][:3]
         yield from (find_statement(line) for line in below if _ALONE.fullmatch(line.strip()))
 
@@ -206,6 +209,10 @@ def sentences(text: str) -> list[str]:
 def is_small_talk(sentence: str) -> bool:
     """Whether a sentence is small talk after an answer: "Let me know if you have questions"."""
     return _SMALL_TALK.match(sentence.lstrip(" \t*#")) is not None
+
+
+def _is_short(sentence: str) -> bool:
+    return _SHORT.fullmatch(sentence) is not None and not is_small_talk(sentence)
 
 
 def gives_up(text: str) -> bool:
@@ -277,12 +284,8 @@ _WRONG = re.compile(
     r"[\s\W]{0,8}(?:(?:(?:is|was)\s)?(?:incorrect|wrong|false|no)(?![a-z])|(?<![<=>-])(?:=>|->|[→⇒⟶]))",
     re.IGNORECASE,
 )
-# "Not really.", "That can't be right.", 这不对: a short sentence after an answer
-_NEGATED = re.compile(
-    r"(?=.{1,30}$)(?:not|no|never|(?:that|this|it|which)\b.*(?:\b(?:not|never|no)\b|n['’]t\b)).*"
-    r"|(?=.{1,10}$).*[不非错].*",
-    re.IGNORECASE,
-)
+# "Not really.", "Add one.", 这不对: a short sentence beside an answer that may change it
+_SHORT = re.compile(r"(?:[!-~]+\s){0,3}[!-~]+|(?=.*[^\x00-\x7f]).{1,9}")
 # ~~B~~, <s>B</s>, \cancel{B}
 _STRUCK = phrases("struck")
 # "I don't think the answer is B", "the wrong answer is B"; but not "It is not red, so ..."

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import re
 
-from lmms_rpts.grading.number import is_near, read_quantity, stated_quantity
+from lmms_rpts.grading.number import number_verdict, read_quantity, stated_quantity
 from lmms_rpts.grading.patterns import phrases
 from lmms_rpts.grading.plain import LONGEST, normal, plain, without_lead
-from lmms_rpts.grading.statement import Statement, Verdict
+from lmms_rpts.grading.statement import Statement, Verdict, sentences
 
 # From this similarity on, a text counts as the gold one (DocVQA, arXiv 2007.00398).
 _SIMILAR = 0.5
@@ -20,7 +20,7 @@ _YES, _NO = "yes true correct right 是 对 正确", "no false incorrect wrong �
 _YES_NO = re.compile(
     r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
 )
-_LIMITS = phrases("limits")
+_LIMITS, _UNSETTLED = phrases("limits"), phrases("unsettled")
 _NUMBER = re.compile(r"[+-]?\d{1,40}")
 
 
@@ -51,17 +51,20 @@ def anls_verdict(stated: Statement, gold: str) -> Verdict:
     """Whether a statement is similar to the gold text: at most half of it has to be edited."""
     wanted = plain(gold).casefold()
     said = without_lead(stated.said).strip(" .。").casefold()
-    similar = 1 - _distance(said, wanted) / max(len(said), len(wanted), 1) >= _SIMILAR
-    return Verdict(similar, "similar text" if similar else "different text")
+    if _UNSETTLED.search(said) and not _UNSETTLED.search(wanted):
+        return Verdict(None, "an answer that may be denied")
+    if 1 - _distance(said, wanted) / max(len(said), len(wanted), 1) >= _SIMILAR:
+        return Verdict(True, "similar text")
+    aside = not stated.marked and len(sentences(stated.spoken)) > 1
+    return Verdict(None if aside or wanted in said else False, "different text")
 
 
 def relaxed_verdict(stated: Statement, gold: str) -> Verdict:
     """Whether a statement has the gold number within 5%, or is the gold text."""
-    wanted, said = read_quantity(plain(gold)), stated_quantity(stated.said)
-    if wanted is None or said is None:
+    wanted = read_quantity(plain(gold))
+    if wanted is None or stated_quantity(stated.said) is None:
         return text_verdict(stated, gold_text(gold))
-    near = any(is_near(each, wanted.value, _RELAXED) for each in (said.value, said.bare))
-    return Verdict(near, "number within 5%" if near else "different number", said.text)
+    return number_verdict(stated, wanted, _RELAXED)
 
 
 def _distance(one: str, other: str) -> int:

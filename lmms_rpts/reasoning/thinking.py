@@ -48,7 +48,8 @@ _TURN = re.compile(
 # A paragraph of thinking may be its only one, of any length.
 INVENTED = re.compile(
     rf"{_TURN.pattern}|^[ \t*#]{{0,6}}(?:Question|Q|Problem|Statement|问题|题目|陈述|用户)"
-    r"[ \d*]{0,6}[:：]",
+    r"[ \d*]{0,6}[:：]|^[#*= ]{2,8}(?:Question|Problem|问题|题目)[ \d]{0,4}[*= ]{0,6}$"
+    r"|^(?:Question|Problem) \d{1,3}[.)]|\[/?INST\]|<pad>",
     re.MULTILINE,
 )
 """What begins another turn in a response, which may go on with questions of its own."""
