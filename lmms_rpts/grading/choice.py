@@ -16,7 +16,7 @@ from typing import NamedTuple
 from lmms_rpts.grading.number import Quantity, read_quantity, stated_quantity, units_agree
 from lmms_rpts.grading.patterns import VOCABULARY, phrases
 from lmms_rpts.grading.plain import WIDE, normal, plain
-from lmms_rpts.grading.statement import HEDGED, Statement, is_small_talk, sentences
+from lmms_rpts.grading.statement import HEDGED, Statement, is_short, is_small_talk, sentences
 
 # Marks that may be chosen if the options are unknown.
 WITHOUT_OPTIONS = "ABCDEFGHIJ"
@@ -382,7 +382,8 @@ class _Reader:
         if not chosen:
             return bool(named) and _UNSURE.search(clause) is not None
         number = self.options.quantities and re.search(r"\d", clause)
-        return bool(number or words.search(clause)) and not is_small_talk(clause.strip())
+        strange = is_short(clause.strip()) and not self._leads(clause)
+        return bool(number or strange or words.search(clause)) and not is_small_talk(clause.strip())
 
     def _leads(self, head: str) -> bool:
         """Whether a text has only words that choose."""

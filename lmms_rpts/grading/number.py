@@ -224,8 +224,6 @@ _SAYS_ZH = re.compile(
 _CERTAIN = frozenset({"is", "are", "was", "were", "equal", "equals", "'s"})
 _DIGITS = re.compile(r"(?<![A-Za-z0-9.])-?\d[\d,]*(?:\.\d+)?")
 _CONCLUDES = phrases("concludes")
-# "1. Ann: 6", "- red: 2"
-_ITEM = re.compile(r"(?:\d{1,2}[.)、]|[-*•])\s+\S")
 
 
 def number_verdict(stated: Statement, gold: Quantity, tolerance: float) -> Verdict:
@@ -302,8 +300,6 @@ def _names_another(stated: Statement, said: Quantity) -> bool:
     around = stated.explained
     if not stated.marked:
         *around, last = sentences(stated.spoken[-800:]) or [""]
-        if _ITEM.match(last) and around:
-            return True  # the last item of a list
         if _CONCLUDES.match(last) or "=" in last:
             return False
         around = [plain(each) for each in around if stated_quantity(plain(each))]

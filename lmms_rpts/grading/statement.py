@@ -47,6 +47,7 @@ _BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
     r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
     r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
 )
+_ITEM = re.compile(r"\W{0,3}(?:[-*•]\s|\w{1,3}[.)、]\s|[^=\d]{1,12}=)")
 EXPLAINED = phrases("explanation")
 """What begins an explanation below an answer: 解析：…"""
 _ABBREVIATED = "St Dr Mr Mrs Ms Mt Jr Sr Ft Prof Gen vs approx ca No Fig Vol Eq i.e e.g"
@@ -126,8 +127,10 @@ class Statement:
             (_HEDGE.search(f"{before[-80:]} {said}"), HEDGED),
             (self.marked and _OPENS_AGAIN.match(after), "reopened"),
             (self.marked and _HEDGE.search(after[:200]), "left open"),
+            (said[:1] in ("!", "≠", "¬", "❌", "✗", "✘"), "denied"),
+            (not self.marked and _is_item(self.spoken), "an item of a list"),
             (_STRUCK.search(self.text + self.after[:200]), "struck through"),
-            (self.marked and tail and any(map(_is_short, self.explained)), RETRACTED),
+            (self.marked and tail and any(map(is_short, self.explained)), RETRACTED),
         )
         return next((rule for applies, rule in table if applies), "")
 
@@ -149,7 +152,8 @@ class Statement:
         lines = [line.strip() for line in earlier.split("\n") if line.strip()][-2:]
         first = [] if taken_back else [self.spoken.split("\n", 1)[0].strip()]
         first = [line for line in first if _HEAD.fullmatch(line)]
-        yield from (each for each in [find_statement(self.before)] if each.marked)  # 答案是3，选B
+        within = find_statement(re.sub(r"\W*\w*\W*$", "", self.before))  # 答案是3，选B
+        yield from [within] if within.marked else []
         yield from map(find_statement, (*first, *filter(_ALONE.fullmatch, lines)))
         yield from map(find_statement, filter(_LABELLED_LINE.search, sentences(earlier)[-2:]))
         same_line = sentences(earlier.rpartition("\n")[2])[-2:]
@@ -211,7 +215,13 @@ def is_small_talk(sentence: str) -> bool:
     return _SMALL_TALK.match(sentence.lstrip(" \t*#")) is not None
 
 
-def _is_short(sentence: str) -> bool:
+def _is_item(spoken: str) -> bool:
+    """Whether the last line is one of several items: "1. 4" above "2. 9", "a = 4" above "b = 9"."""
+    last, above = [*map(_ITEM.match, spoken.split("\n")[:-3:-1]), None, None][:2]
+    return bool(last and above and last[0] != above[0])
+
+
+def is_short(sentence: str) -> bool:
     return _SHORT.fullmatch(sentence) is not None and not is_small_talk(sentence)
 
 
