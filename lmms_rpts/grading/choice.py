@@ -220,8 +220,6 @@ def _words(text: str) -> str:
     )
 
 
-# Reading of a choice
-
 _CHOOSES, _UNSETTLED, _UNSURE = map(phrases, ("chooses", "unsettled", "unsure"))
 # "No, there is no dog" says no; "no, but ..." does not
 _LIMITS = phrases("limits")
@@ -234,9 +232,7 @@ _DENIES = re.compile(
 # "A, C and D are wrong", "A、B两项错误", "B isn't what is asked for": what denies tokens before it
 _DENIED = phrases("denied_after")
 # "A, B and D": a row of options is described, not chosen
-_ROW = re.compile(
-    rf"{_TOKEN}(?:(?:[\s,、]|\band\b|[和与及])+{_TOKEN})+(?!\s?(?:is|are)\s(?:correct|right))"
-)
+_ROW = phrases("row")
 # "B is right", "C fits better": an option that is chosen after another one
 _CALLED_RIGHT = phrases("called_right")
 # "It is not A, so B": each clause is read alone; but not at the point of "2.5" or "Mr."
@@ -312,8 +308,7 @@ class _Reader:
         if len(chosen) > 1 and not self.several:
             return Choice(None, _SEVERAL)
         if chosen:
-            rule = "the option's text" if all(each.text for each in named) else "letter"
-            return Choice(frozenset().union(*chosen), rule)
+            return Choice(frozenset().union(*chosen), "an option")
         same = self.options.of_value(text) if not named else frozenset()
         return Choice(same, "the option's value") if len(same) == 1 else Choice(None, UNIDENTIFIED)
 

@@ -25,8 +25,7 @@ Kind = Literal["choice", "number", "text", "anls", "relaxed", "agree", "maths"]
 Outcome = Literal["correct", "incorrect", "undecided"]
 
 MOST_OPTIONS = 26
-# Maximum length of an answer in a grade, in characters.
-SHOWN = 200
+SHOWN = 200  # characters of an answer in a grade
 UNGRADABLE = "the gold answer can't be graded"
 STANCES = ("agree", "disagree")
 

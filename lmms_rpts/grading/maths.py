@@ -20,11 +20,7 @@ from lmms_rpts.grading.patterns import phrases
 from lmms_rpts.grading.plain import LONGEST, plain
 from lmms_rpts.grading.statement import Statement, Verdict
 
-# Values
-
-_UNIT = re.compile(
-    r"(?<=[\d)π%])\s*(°C?|[a-zA-Z\u4e00-\u9fff][a-zA-Z\u4e00-\u9fff/]{0,6}(?:\^[23])?)$"
-)
+_UNIT = phrases("unit_end")
 # AB, ∠1, tan∠AOP, S△ABC, x_1, P(A), f(x)
 _NAME = re.compile(
     r"(?:tan|sin|cos)?(?:[∠△]\d|[∠△]?(?:S△|[A-Za-zα-ω])[A-Za-zα-ω]{0,3}(?:_\w{1,2})?'?"
@@ -88,7 +84,8 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
     # Rounded numbers, and 20 for 20%, may be right; letters after a number may be a unit.
     value, right_value = value_of(one), value_of(other)
     if value is None or right_value is None:
-        return None
+        unclear = gold_unit or not re.search(r"\d", number) or re.search(r"\d\s?[a-zA-Z]", number)
+        return None if unclear else False
     near = not plainly and abs(value - right_value) < 0.006 * abs(right_value)
     scaled = any(abs(value * by - right_value) < 1e-9 * abs(value) for by in (100, 0.01))
     return None if near or scaled or ("π" in said) != ("π" in wanted) else False
@@ -174,8 +171,6 @@ def _named(text: str) -> tuple[str | None, str]:
     return name if alike else None, sides[-1]
 
 
-# Reading
-
 _FREE, _UNSETTLED = phrases("free"), phrases("unsettled_maths")
 _REASON = re.compile(r"(?<=.)[,;(]?\s?(?:因为|由于|理由|\b(?:because|since)\b).*", re.IGNORECASE)
 _CONCLUDES = re.compile(r"所以|因此|故|则|即|得|∴|(?:so|thus|hence|therefore)\b", re.IGNORECASE)
@@ -183,7 +178,6 @@ _ITEM = re.compile(
     r'(?P<head>(?:.*(?:[\u4e00-\u9fff"]:?|[A-Za-z]{3,}:|\b(?:is|are|be|equals|get)\b))?)\s*'
     r'(?P<value>[^\u4e00-\u9fff"]+?)\s*(?P<tail>[\u4e00-\u9fff]*)'
 )
-_LONGEST_ITEM = 200
 _BLANK = re.compile(r"_{2,}|\(\)")
 _OPTION = re.compile(r"(?:^|[\s。；;)）])[(（]?([A-HＡ-Ｈ])[)）]?[.．、:：)）]")
 
@@ -235,15 +229,12 @@ def _is_free(words: str, known: str) -> bool:
 
 def _read(item: str, problem: Problem, at: int = 0) -> str | None:
     """The value in a clause, the answer of a blank, if nothing but free words stands around it."""
-    aside = re.search(r"\([^()]*[\u4e00-\u9fff][^()]*\)$", item[:_LONGEST_ITEM])
-    if aside and not _UNSETTLED.search(aside[0]):
-        item = item[: aside.start()].strip()  # 4n+1(n为正整数)
     tail = problem.tails[at][:12] if at < len(problem.tails) else ""
     ends = (tail[:end] for end in range(len(tail), 0, -1))
     item = next((item.removesuffix(end) for end in ends if item.endswith(end)), item)
     number = split_unit(item)[0]
     rest = item[len(number) :] if item.startswith(number) else ""
-    found = _ITEM.fullmatch(number) if len(item) <= _LONGEST_ITEM else None
+    found = _ITEM.fullmatch(number) if len(item) <= 200 else None
     if found is None or found["tail"] not in ("", "的", "了"):
         return None
     if not _is_free(found["head"], problem.label(at)):
@@ -299,8 +290,6 @@ def _read_last(text: str, problem: Problem) -> str | None:
     return value
 
 
-# Kinds of answers
-
 _LETTERS = re.compile(r"[A-H](?:[\s,、;和及]{0,3}[A-H]){0,7}")
 _TRUE = "√|✓|✔|对|正确|成立|真命题|true|right|correct"
 _FALSE = "不正确|不对|不成立|×|✗|✘|错误|错|假命题|false|wrong|incorrect"
@@ -340,6 +329,8 @@ def maths_verdict(stated: Statement, gold: str, question: str) -> Verdict:
         correct, rule = _words(said, wanted, problem), "words"
     else:
         correct, rule = _values(stated, said, wanted, problem), "values"
+    if re.search(r"_{2,}$", said):
+        correct, rule = False, "leaves the blank empty"
     if correct is False and _OPEN.search(question + gold):
         correct, rule = None, "another answer may be right as well"
     return Verdict(correct, rule, "" if correct is None else said)

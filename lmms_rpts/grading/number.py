@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import re
 from fractions import Fraction
-from functools import lru_cache
 from typing import NamedTuple
 
 from lmms_rpts.grading.patterns import VOCABULARY, phrases
@@ -106,8 +105,6 @@ def units_agree(one: Quantity, other: Quantity) -> bool:
     return bool(words & others) and (words <= others or others <= words)
 
 
-# Units
-
 # These scale a number, or make it another thing: 5 lakh, 5 ppm, 5 BC, 5 am, 8k, 5ish
 _SCALING = phrases("scaling")
 _CHANGES = phrases("changes")
@@ -153,10 +150,6 @@ def _singular(word: str) -> str:
     return _UNITS.get(word) or _UNITS.get(one, one)
 
 
-# Numbers
-
-
-@lru_cache(maxsize=2_048)
 def _in_digits(text: str) -> Quantity | None:
     found = _DIGITAL.match(text)
     if found is None or (found["sign"] and found["inner"]):
@@ -208,8 +201,6 @@ def _in_chinese(text: str) -> Quantity | None:
     value = -value if found["minus"] else value
     return Quantity(value, "", value, found[0])
 
-
-# Answers
 
 _UNSETTLED, _ABOUT = phrases("unsettled"), phrases("estimate")
 # "So the total is 8", "There are 8 apples", "I count 8 apples"

@@ -28,23 +28,15 @@ _LABEL = re.compile(
 )
 _SECOND_THOUGHTS = phrases("second_thoughts")
 # A stance of others: "others may disagree"
-_STANCE_WORD = re.compile(
-    r"(?P<not>(?:\b(?:not|never|cannot|without)|n['’]t|不|无法|没有)[ \w]{0,12}?)?"
-    r"(?P<word>disagree|agree|同意(?!见)|反对)",
-    re.IGNORECASE,
-)
+_STANCE_WORD = phrases("stance_word")
 # "true" and "correct" answer many questions; they count as a stance only after a mark.
-_WORD = re.compile(
-    r"\W*(?:true|correct|false|incorrect|yes|no|正确|错误?|对|是的?|否)\W*", re.IGNORECASE
-)
+_WORD = phrases("bare_stance")
 # "agree or disagree", 同意还是不同意: the question, repeated, is no answer
 _OFFERED = phrases("offered")
 # Without a mark, "this is true" may be about anything, and a quotation is not the model's answer.
 _OF_OTHERS = phrases("of_others")
 # "I cannot say that": what follows is not the stance
-_GOES_ON = re.compile(
-    r"(?:[:：,，]|(?<![A-Za-z])(?:that|if|whether|not)|不能说|认为)[ \t]*$", re.IGNORECASE
-)
+_GOES_ON = phrases("stance_goes_on")
 # "the statement is supported by the evidence": a stance in words that the rules do not read
 _SIDE = phrases("side")
 # "It is unclear whether ...", "not enough information", 不确定

@@ -43,10 +43,7 @@ _HEAD = re.compile(rf"{_ALONE.pattern}|[*_`(\[$]{{0,4}}[A-J][*_`)\].:$]{{1,4}}\s
 _ANSWER_TAG = re.compile(r"<answer>([^<]{1,400})(?:</answer>|$)", re.IGNORECASE)
 # A displayed formula over several lines is one line of the answer.
 _DISPLAYED = re.compile(r"\\\[[^\[\]]{0,2000}\\\]|\$\$[^$]{0,2000}\$\$")
-_BULLET = re.compile(  # "- 26", "(2) 36", "B. 18" below a label
-    r"[ \t]{0,8}(?:[-*•+][ \t]|\d{1,2}[.、)）]|[（(]\d{1,2}[）)]|[①-⑳]|第[一二三四五六七八九\d]"
-    r"|[A-HＡ-Ｈ](?:[.、．:：]|\s{0,4}$))"
-)
+_BULLET = phrases("bullet")
 _ITEM = re.compile(r"\W{0,3}(?:[-*•]\s|\w{1,3}[.)、]\s|[^=\d]{1,12}=)")
 EXPLAINED = phrases("explanation")
 """What begins an explanation below an answer: 解析：…"""
@@ -305,7 +302,7 @@ _OPENS_AGAIN = phrases("reopens")
 # Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
 # "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
-_GOES_ON = re.compile(r"\\?(?:%|[/^_+×÷!{-]|\d|(?:text|mathrm|mathbf)\s?\{\s?or|cdot|times)")
+_GOES_ON = phrases("box_goes_on")
 # "2\boxed{8}", "-\boxed{8}", "3 + \boxed{8}": the box is a part of the answer
 _BEFORE_BOX = re.compile(
     r"(?:\d\s?|[-+/^√−]|(?<=\S\s)[-+/×÷√−]\s|\\times\s?|\\cdot\s?|\\sqrt\{?)\$?$"

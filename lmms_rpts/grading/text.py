@@ -17,9 +17,7 @@ _LONGEST_COMPARED = 300
 
 _YES, _NO = "yes true correct right 是 对 正确", "no false incorrect wrong 否 错 错误"
 # "Yes, it is red."; but not "Yes, but only if it rains"
-_YES_NO = re.compile(
-    r"(yes|no|是|否|对|错)(?:[,，.。!:]|\s-)\s?(?P<reason>\S.{0,300})", re.IGNORECASE
-)
+_YES_NO = phrases("yes_no")
 _LIMITS, _UNSETTLED = phrases("limits"), phrases("unsettled")
 _NUMBER = re.compile(r"[+-]?\d{1,40}")
 

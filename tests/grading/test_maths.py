@@ -171,7 +171,6 @@ BLANK = r"$$\underline{}$$"
         ("10.5~12.5", "110.5~12.5", "undecided"),
         ("$3n$", "3**n", "incorrect"),
         ("$3^n$", "3**n", "correct"),
-        ("$$4n+1$$", "4n+1（n为正整数）", "correct"),
         ("$$y=3x-2$$", "答案：y=3x-2", "correct"),
         ("$$y=3x-2$$", "答案：y=3x+2", "incorrect"),
         ("x=4", "4", "correct"),
