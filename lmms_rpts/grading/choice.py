@@ -376,9 +376,10 @@ class _Reader:
         words = _LIMITS if chosen == {negative} and named[0].text else _UNSETTLED
         if not chosen:
             return bool(named) and _UNSURE.search(clause) is not None
-        number = self.options.quantities and re.search(r"\d", clause)
+        number = re.search(r"\d", clause) and self.options.of_value(clause) not in chosen
         strange = is_short(clause.strip()) and not self._leads(clause)
-        return bool(number or strange or words.search(clause)) and not is_small_talk(clause.strip())
+        others = (number and self.options.quantities, strange, words.search(clause))
+        return any(others) and not is_small_talk(clause.strip())
 
     def _leads(self, head: str) -> bool:
         """Whether a text has only words that choose."""

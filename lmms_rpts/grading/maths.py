@@ -84,8 +84,7 @@ def same(said: str, wanted: str, unit: str = "") -> bool | None:
     # Rounded numbers, and 20 for 20%, may be right; letters after a number may be a unit.
     value, right_value = value_of(one), value_of(other)
     if value is None or right_value is None:
-        unclear = gold_unit or not re.search(r"\d", number) or re.search(r"\d\s?[a-zA-Z]", number)
-        return None if unclear else False
+        return None if gold_unit or re.search(r"\d\s?[a-zA-Z]", number) else False
     near = not plainly and abs(value - right_value) < 0.006 * abs(right_value)
     scaled = any(abs(value * by - right_value) < 1e-9 * abs(value) for by in (100, 0.01))
     return None if near or scaled or ("π" in said) != ("π" in wanted) else False
@@ -349,7 +348,8 @@ def _letters(stated: Statement, said: str, letters: set[str], problem: Problem) 
     chosen = read_choice(stated, options, several=len(letters) > 1).marks
     if chosen is not None:
         return chosen == letters
-    value = _read_last(said, problem) if len(letters) == 1 else None
+    letter = len(letters) > 1 or re.match(r"\W*(?:选项)?[A-H](?![A-Za-z])", said)
+    value = None if letter else _read_last(said, problem)
     found = {letter: same(value or "", option) for letter, option in problem.options.items()}
     right = {letter for letter, equals in found.items() if equals}
     return right == letters if value and None not in found.values() and len(right) < 2 else None

@@ -149,11 +149,10 @@ class Statement:
         lines = [line.strip() for line in earlier.split("\n") if line.strip()][-2:]
         first = [] if taken_back else [self.spoken.split("\n", 1)[0].strip()]
         first = [line for line in first if _HEAD.fullmatch(line)]
-        within = find_statement(re.sub(r"\W*\w*\W*$", "", self.before))  # 答案是3，选B
-        yield from [within] if within.marked else []
         yield from map(find_statement, (*first, *filter(_ALONE.fullmatch, lines)))
         yield from map(find_statement, filter(_LABELLED_LINE.search, sentences(earlier)[-2:]))
         same_line = sentences(earlier.rpartition("\n")[2])[-2:]
+        same_line.append(re.sub(r"\W*\w*\W*$", "", self.before))  # 答案是3，选B
         yield from (each for each in map(find_statement, same_line) if each.marked)
         below = [line for line in self.after[:LONGEST].split("\n") if line.strip()][:3]
         yield from (find_statement(line) for line in below if _ALONE.fullmatch(line.strip()))
