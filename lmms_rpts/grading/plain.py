@@ -154,13 +154,13 @@ def _character(character: str) -> str:
 
 
 # "So the answer is", "It is", "I think", 所以, 这是
-_LEAD = re.compile(rf"{phrases('lead').pattern}[,:，：]?\s?", re.IGNORECASE)
+_LEAD = re.compile(rf"\A{phrases('lead').pattern}[,:，：]?\s?", re.IGNORECASE)
 
 
 def without_lead(text: str) -> str:
     """A plain text without leading function words: "So it is Paris" becomes "Paris"."""
-    while found := _LEAD.match(text):
-        text = text[found.end() :].strip()
+    for _ in range(8):
+        text = _LEAD.sub("", text).strip()
     return text
 
 
