@@ -148,8 +148,9 @@ class Options:
     def _marks(self, text: str) -> Iterator[_Span]:
         pattern, _ = _patterns(self.marks, self.texts)
         for found in pattern.finditer(_NOT_A_MARK.sub(lambda found: found[0].lower(), text)):
-            mark = self.mark_of[found[0].strip(_OPEN + _CLOSE + " ").casefold()]
-            yield (*found.span(), Named(frozenset({mark}), led=found[0][0] in _OPEN))
+            mark = self.mark_of.get(found[0].strip(_OPEN + _CLOSE + " ").casefold())
+            if mark:  # a pattern without regard to case takes İ for I
+                yield (*found.span(), Named(frozenset({mark}), led=found[0][0] in _OPEN))
 
 
 def read_options(options: Sequence[str], marks: Sequence[str] = ()) -> Options:
@@ -315,11 +316,11 @@ class _Reader:
     def differs(self, sentence: str, chosen: frozenset[str]) -> bool:
         """Whether a sentence beside an answer may state another option, or deny the chosen one."""
         masked, named = self.options.mask(_REASON.split(sentence)[0])
-        kept = _ROW.sub(" ", self._undenied(masked))
-        gone = set(_TOKENS.findall(masked)) - set(_TOKENS.findall(self._undenied(masked)))
+        kept = self._undenied(masked)
+        gone = set(_TOKENS.findall(masked)) - set(_TOKENS.findall(kept))
         if any(named[ord(each) - _FIRST].marks == chosen for each in gone):
             return True
-        for clause in _CLAUSES.split(kept):
+        for clause in _CLAUSES.split(_ROW.sub(" ", kept)):
             tokens = [named[ord(each) - _FIRST] for each in _TOKENS.findall(clause)]
             others = [each for each in tokens if not each.marks <= chosen]
             if not others:

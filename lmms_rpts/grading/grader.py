@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Literal
 
 from lmms_rpts.grading.choice import UNIDENTIFIED, gold_marks, read_choice, read_options
@@ -76,12 +77,8 @@ def grade(
         The grade; ``undecided`` also if the gold answer cannot be graded (see ``gold_fault``).
     """
     if not isinstance(gold, str):
-        return _best(
-            [
-                grade(response, each, kind=kind, options=options, marks=marks, tolerance=tolerance)
-                for each in gold
-            ]
-        )
+        one = partial(grade, response, kind=kind, options=options, marks=marks)
+        return _best([one(each, tolerance=tolerance, question=question) for each in gold])
     if kind == "agree":
         return _stance_grade(response, gold)
     if kind == "choice" and len(options) <= MOST_OPTIONS:

@@ -245,11 +245,8 @@ def _read(item: str, problem: Problem, at: int = 0) -> str | None:
     asked = re.findall(r"([∠△]?[A-Za-z0-9_']+)=(?:_|$)", problem.label(at))
     another = asked and name not in asked if right else False
     strange = right and name not in problem.text and name[:1] == "∠"
-    part = (
-        len(name) > 1
-        and right
-        and re.search(rf"{re.escape(name)}[+-]|[+-]{re.escape(name)}", problem.text)
-    )
+    escaped = re.escape(name)
+    part = len(name) > 1 and right and re.search(rf"{escaped}[+-]|[+-]{escaped}", problem.text)
     return None if problem.text and (another or strange or part) else f"{value}{rest}"
 
 
@@ -273,12 +270,10 @@ def _read_last(text: str, problem: Problem) -> str | None:
     quantity = read_quantity(text)
     if quantity and not quantity.unit:
         return str(quantity.value)  # one hundred and five
-    *reasons, last = members(text) or [""]
-    value, before = (
-        _read(last, problem),
-        text[: text.rfind(last)] + text[text.rfind(last) + len(last) :],
-    )
-    if value is None or _UNSETTLED.search(before) or "∪" in before:
+    *reasons, last = members(text) or [text]
+    head, _, tail = text.rpartition(last) if last else ("", "", "")
+    value = _read(last, problem)
+    if value is None or _UNSETTLED.search(head + tail) or "∪" in head:
         return None
     for reason in reasons:
         bare = not re.search(r"[\u4e00-\u9fff]|[A-Za-z]{3}", reason)

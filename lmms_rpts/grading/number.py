@@ -265,8 +265,8 @@ def is_near(value: Fraction, gold: Fraction, tolerance: float) -> bool:
 
 def _behind_equals(text: str) -> Quantity | None:
     """The quantity after the last equals sign, if there is one equation."""
-    _, found, tail = text.rpartition("=")
-    side = _.rpartition("=")[2].strip()
+    head, found, tail = text.rpartition("=")
+    side = head.rpartition("=")[2].strip()
     name = re.fullmatch(r"[\d\s.,+×÷*/()-]+|(?!ln |log |sin |cos )[^\d+×÷*/^√|()-]*(?:_\d)?", side)
     if not found or not name or re.search(r"[,;，；]\s?[^=]*=|=[^=]*[,;，；]\s", text):
         return None

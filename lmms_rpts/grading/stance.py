@@ -88,9 +88,9 @@ def _is_doubtful(stated: Statement, said: str, rest: str, answer: Answer) -> boo
     ):
         return True  # two stances, on lines of their own
     before = sentences(line)[-1:] if stated.marked else []
-    rest += "\n".join(each for each in sentences(stated.after) if not is_small_talk(each))
-    rest = "\n".join((*before, rest))
-    sides = [each for each in sentences(stated.after) if _SIDE.search(each)]
+    after = [each for each in sentences(stated.after) if not is_small_talk(each)]
+    rest = "\n".join((*before, rest + "\n".join(after)))
+    sides = filter(_SIDE.search, after)
     if _SECOND_THOUGHTS.search(rest) or any(leading_stance(each)[0] != answer for each in sides):
         return True
     return any(

@@ -1,7 +1,7 @@
 """Final statement of a response: the text that states the answer, and why it may not be final.
 
-The last statement counts. A box, words (答案, 故选, 答：, "the answer is"), a heading, or a first
-line that is nothing but a value mark an answer; otherwise it is in the last sentence.
+The last statement counts. A box, words (答案, 故选, 答：, "the answer is"), a heading, or a
+paragraph that is nothing but a value mark an answer; otherwise it is in the last sentence.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import islice
 from typing import NamedTuple
 
 import regex
@@ -22,7 +21,7 @@ from lmms_rpts.reasoning.thinking import INVENTED, first_turn, split_thinking
 # Characters that are read, at the end of a response.
 READ = 20_000
 _BEGINNING = 200
-# Characters at the end that are searched first: most answers stand there.
+# Characters at the end in which an answer without a mark stands.
 _TAIL = 1_600
 # "\boxed{\frac{1}{2}}", also without the last bracket
 _BOXED = regex.compile(r"\\boxed\s?\{((?:[^{}\n]|\{(?1)\})*+)(?:\}|$)", regex.MULTILINE)
@@ -162,7 +161,7 @@ def find_statement(response: str) -> Statement:
     """The final answer of a response; all texts are empty if there is none."""
     spoken = _spoken(response)
     box_at, boxes, box_end = _last_boxes(spoken) if "\\boxed" in spoken else (-1, "", -1)
-    for start, end in islice(_marks(spoken), 40):
+    for start, end in _marks(spoken)[:40]:
         if start < box_at:
             break
         text, stop = _content(spoken, end)
@@ -218,6 +217,7 @@ def _is_item(spoken: str) -> bool:
 
 
 def is_short(sentence: str) -> bool:
+    """Whether a sentence has a few words that are no small talk: "Not really.", "Add one."."""
     return _SHORT.fullmatch(sentence) is not None and not is_small_talk(sentence)
 
 
@@ -300,7 +300,7 @@ _DENIED = phrases("denied_before")
 _OPENS_AGAIN = phrases("reopens")
 # Broken bytes and control characters: "\x0e\ufffd\tB\x0fB"
 _UNREADABLE = re.compile(r"[\x01-\x08\x0b\x0c\x0e-\x1f\x7f\ufffd]")
-# "\boxed{8}/2", "2\boxed{8}", "-\boxed{8}"
+# "\boxed{8}/2"
 _GOES_ON = phrases("box_goes_on")
 # "2\boxed{8}", "-\boxed{8}", "3 + \boxed{8}": the box is a part of the answer
 _BEFORE_BOX = re.compile(

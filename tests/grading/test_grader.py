@@ -235,3 +235,13 @@ def test_4000_responses_of_odd_parts_are_graded() -> None:
         found = grade(response, gold, kind=kind, options=options, marks=marks if options else ())
         assert found.outcome in get_args(Outcome)
         assert kind != "choice" or found.outcome != "correct" or found.answer == marks[1]
+
+
+@table("response", "(İ)", "Answer: (ı)", "The answer is (ſ).")
+def test_letters_that_differ_from_marks_in_more_than_case(response: str) -> None:
+    assert grade(response, "A", kind="choice").outcome != "correct"
+
+
+def test_several_answers_to_a_problem_of_maths() -> None:
+    question = "女生有（   ）．\nA.16人\nB.18人"
+    assert grade("女生有18人。", ["B", "C"], kind="maths", question=question).outcome == "correct"
