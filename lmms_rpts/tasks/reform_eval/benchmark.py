@@ -1,230 +1,55 @@
-"""ReForm-Eval: 61 data sets, each sample presented in several wordings and graded by rules."""
+"""The benchmark ReForm-Eval: 61 data sets, each sample presented in several wordings."""
 
 from __future__ import annotations
 
-import csv
-import re
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from functools import cache
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import Any, ClassVar, Literal, NamedTuple, get_args
 
-from lmms_rpts.base.settings import Place, Table, setting
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.tasks.benchmark import Benchmark
-
-Kind = Literal["choice", "ocr", "kie", "caption"]
-Method = Literal["generation", "likelihood"]
-METHODS: tuple[Method, ...] = get_args(Method)
-Mark = Literal["upper", "lower", "number", "random"]
-History = Literal["gold", "online"]
-"""Answers in the past rounds of a dialogue: the right ones, or the model's own."""
-
-# The 8 dimensions: end of the group name, and published name.
-DIMENSIONS = {
-    "coarse": "Coarse-Grained Perception",
-    "fine": "Fine-Grained Perception",
-    "text": "Scene Text Perception",
-    "reasoning": "Visually Grounded Reasoning",
-    "spatial": "Spatial Understanding",
-    "crossmodal": "Cross-Modal Inference",
-    "description": "Visual Description",
-    "dialogue": "Multi-Turn Dialogue",
-}
-
-_HERE = "lmms_rpts.tasks.reform_eval"
-FOLDER = Path(__file__).parent / "yaml"
-"""The folder of the task files, which ``yamls.py`` writes."""
-
-
-@dataclass(frozen=True, slots=True)
-class DataSet:
-    """One data set, as in its published configuration (arXiv 2310.02569).
-
-    Attributes:
-        name: name of the task, without ``reform_``.
-        title: name in the publishers' README.
-        dimension: one of the values of ``DIMENSIONS``.
-        config: file name of the published configuration.
-        file: data file, below ``huggingface_data``.
-        layout: name of the layout of the file, see ``layouts.csv``.
-        kind: how answers are given and graded.
-        family: name of the group of instructions.
-        version, split: values required in the file; empty: not checked.
-        variant: distinguishes sets with the same layout; may be empty.
-        dataset_name: value required in the file; empty: not checked.
-        boxes: ``xywh N`` or ``xyxy N``: draw boxes of this format, with lines N pixels wide;
-            ``crop``: crop the image to its box; empty: ignore boxes.
-        max_tokens: number of new tokens as published.
-    """
-
-    name: str
-    title: str
-    dimension: str
-    config: str
-    file: str
-    layout: str
-    kind: Kind
-    family: str
-    version: str
-    split: str
-    variant: str
-    dataset_name: str
-    boxes: str
-    max_tokens: int
-
-    @property
-    def methods(self) -> tuple[Method, ...]:
-        """The possible answer methods: single choice also by the likelihood of the options."""
-        return METHODS if self.kind == "choice" else ("generation",)
-
-    @property
-    def form(self) -> str:
-        """The form of the answers: ``choice``, ``open`` or ``caption``."""
-        return "open" if self.kind in ("ocr", "kie") else self.kind
-
-
-@cache
-def data_sets() -> Mapping[str, DataSet]:
-    """All sets by name, in the order of the published table."""
-    rows: list[dict[str, Any]] = rows_of("sets.csv")
-    return {row["name"]: DataSet(**row | {"max_tokens": int(row["max_tokens"])}) for row in rows}
-
-
-def rows_of(name: str) -> list[dict[str, Any]]:
-    """The rows of a table in this folder."""
-    with Path(__file__).with_name(name).open(encoding="utf-8", newline="") as rows:
-        return list(csv.DictReader(rows))
-
-
-class ReformTask(NamedTuple):
-    """A task: a set, how answers are obtained, and whose answers a dialogue's history contains."""
-
-    set: DataSet
-    method: Method
-    history: History
-
-
-# What the end of a task's name means.
-_WAYS: Mapping[str, tuple[Method, History]] = {
-    "": ("generation", "gold"),
-    "_likelihood": ("likelihood", "gold"),
-    "_online": ("generation", "online"),
-}
-
-
-# All tasks by name.
-TASKS: Mapping[str, ReformTask] = {
-    f"reform_{chosen.name}{end}": ReformTask(chosen, method, history)
-    for end, (method, history) in _WAYS.items()
-    for chosen in data_sets().values()
-    if (chosen.layout == "dialogue" if history == "online" else method in chosen.methods)
-}
-
-
-@cache
-def groups() -> Mapping[str, list[str]]:
-    """The groups of tasks by name: all, each dimension, the same by likelihood, and online."""
-    found: dict[str, list[str]] = {}
-    for end, way in _WAYS.items():
-        tasks = {name: each.set for name, each in TASKS.items() if each[1:] == way}
-        for name, dimension in DIMENSIONS.items():
-            listed = [task for task, chosen in tasks.items() if chosen.dimension == dimension]
-            if listed:
-                found[f"reform_{name}{end}"] = listed
-        if end != "_online":
-            found[f"reform_eval{end}"] = list(tasks)
-    return found
-
-
-Order = Literal["balanced", "fixed"]
-WordingChoice = Literal["varied", "fixed"]
-Reduction = Literal["sum", "mean"]
-MaxTokens = Literal["long", "published"]
-
-# Our own maximum numbers of new tokens.
-LONGEST, LONGEST_CAPTION = 1024, 256
-
-MOST_DUPLICATES = 1000
-# Number of times that a sample is presented, as the publishers recommend; captions once.
-DUPLICATES = 5
-
-
-class ReformSettings(Table, env_prefix="REFORM_"):
-    """The settings of ReForm-Eval."""
-
-    TABLE: ClassVar[str] = "reform"
-    path: Place | None = setting(None, "folder of the data; without it, downloaded")
-    instructions: Place | None = setting(None, "JSON file of the published instructions")
-    duplicates: int | None = setting(
-        None, "times each sample is presented; 5, captions 1", ge=1, le=MOST_DUPLICATES
-    )
-    wording: WordingChoice = setting("varied", "`varied`: each duplicate has another instruction")
-    order: Order = setting(
-        "balanced", "`balanced`: the order of options changes between duplicates"
-    )
-    max_tokens: MaxTokens = setting(
-        "long", "`long`: 1024 new tokens, captions 256; `published`: 30, captions 12 to 16"
-    )
-    marks: Mark = setting("upper", "marks of options; `random`: drawn for each duplicate")
-    in_context: bool = setting(True, "a solved example before each single choice by generation")
-    limit: int | None = setting(
-        None, "use the first N samples of each set", "REFORM_LIMIT_SAMPLES", ge=1
-    )
-    reduction: Reduction = setting(
-        "sum", "likelihood of an option: `sum` (published) or `mean` of its tokens"
-    )
-    seed: int = setting(0, "seed for all random draws", ge=0, le=2**32)
-
-    def duplicates_of(self, chosen: DataSet) -> int:
-        """Number of times that each sample of a set is presented."""
-        return self.duplicates or (1 if chosen.kind == "caption" else DUPLICATES)
-
-    def tokens_of(self, chosen: DataSet) -> int:
-        """Maximum number of new tokens of an answer to this set."""
-        if self.max_tokens == "published":
-            return chosen.max_tokens
-        return LONGEST_CAPTION if chosen.kind == "caption" else LONGEST
-
-
-# Names of the prediction files that the published code writes.
-PREDICTIONS = re.compile(
-    r"(?P<data>.+)_(?P<formulation>SingleChoice|OCROpenEnded|KIEOpenEnded|Generation)"
-    r"_(?P<method>generation|likelihood)(?:_.*)?\.json"
+from lmms_rpts.tasks.reform_eval.loading import (
+    HUB_DATASET,
+    check,
+    images_folder,
+    load,
+    picture_of,
 )
+from lmms_rpts.tasks.reform_eval.predictions import find_published
+from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord
+from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, OnlineScorer, ReformScorer
+from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS, ReformSettings
 
 
-def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
-    """The reader of the predictions in a file, or in the files of a folder, by their label.
-
-    None where no name is of the kind. The reader raises RunError, naming the file and the row.
-    """
-    files = sorted(place.glob("*.json")) if place.is_dir() else [place]
-    found = [each for each in files if PREDICTIONS.fullmatch(each.name) and each.is_file()]
-    if not found:
-        return None
-    # Every command looks for such files and few find one.
-    read = resolve_name(f"{_HERE}.scorer:read_predictions")
-    return lambda label: [read(each, label) for each in found]
+def _scorer(task: str, settings: Settings, judge: str | None) -> ReformScorer:
+    kind = LikelihoodScorer if TASKS[task].method == "likelihood" else ReformScorer
+    return kind(settings, judge)
 
 
 BENCHMARK = Benchmark(
     name="reform",
     title="ReForm-Eval",
     folder=Path(__file__).parent,
+    dataset=HUB_DATASET,
     settings=ReformSettings,
-    checks=f"{_HERE}.dataset:CHECKS",
-    examine=f"{_HERE}.dataset:examine",
+    tasks={task: task.removeprefix("reform_") for task in TASKS},
+    groups=GROUPS,
+    load=load,
+    check=check,
+    scorer=_scorer,
     filters={
-        "reform_answer": f"{_HERE}.filter:ReformAnswerFilter",
-        "reform_likelihood": f"{_HERE}.filter:ReformLikelihoodFilter",
-        "reform_online": f"{_HERE}.filter:ReformOnlineFilter",
+        "reform_answer": ReformScorer,
+        "reform_likelihood": LikelihoodScorer,
+        "reform_online": OnlineScorer,
     },
-    scorer=f"{_HERE}.scorer:reform_scorer",
-    record=f"{_HERE}.record:ReformRecord",
-    grades=f"{_HERE}.summary:GRADING",
-    foreign=f"{_HERE}.benchmark:find_published",
-    images=f"{_HERE}.dataset:images_folder",
-    picture=f"{_HERE}.dataset:picture_of",
+    record=ReformRecord,
+    metrics=METRICS,
+    by=("dimension", "task", "kind", "method", "round", "duplicate"),
+    by_task=True,
+    order=tuple(name for name, task in TASKS.items() if task.history == "gold"),
+    columns=(
+        *("score", "accuracy_strict", "strict_coverage", "format_hit_rate"),
+        *("instability", "cider", "bleu_4"),
+    ),
+    foreign=find_published,
+    images=images_folder,
+    picture=picture_of,
 )

@@ -1,4 +1,4 @@
-"""The published data of ReForm-Eval: the samples of a set, and the errors in them.
+"""The published data of ReForm-Eval: the samples of a set, the errors in them, and their images.
 
 The layouts are those of github.com/FudanDISC/ReForm-Eval (commit df1cfa7), one JSON file per set.
 They are not read with ``datasets``, which silently confuses some layouts.
@@ -10,9 +10,11 @@ import base64
 import binascii
 import io
 import json
+import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache, lru_cache, partial
+from hashlib import sha256
 from pathlib import Path
 from string import Formatter
 from typing import Any, NamedTuple
@@ -35,8 +37,28 @@ from lmms_rpts.tasks.fields import (
     whole,
 )
 from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
-from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets, rows_of
-from lmms_rpts.tasks.reform_eval.duplicates import rng_of
+from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
+
+HUB_FOLDER = "huggingface_data"
+# Maximum number of options: there are 26 letters to mark them.
+_MOST_OPTIONS = 26
+# Number of wrong options that are drawn for a sample if the data have none.
+_DISTRACTORS = 3
+
+
+def root_of(path: Path) -> Path:
+    """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
+    places = (path / "ReForm-Eval-Data" / HUB_FOLDER, path / HUB_FOLDER)
+    return next((place for place in places if place.is_dir()), path)
+
+
+def rng_of(seed: int, *names: object) -> random.Random:
+    """A random number generator for the given seed and names, the same in every process."""
+    text = "|".join(map(str, (seed, *names)))
+    return random.Random(int.from_bytes(sha256(text.encode()).digest()[:8], "big"))
+
+
+# --- images --------------------------------------------------------------------------------------
 
 Box = tuple[float, float, float, float]
 
@@ -47,59 +69,50 @@ _END_MARKS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
 _TAIL = 3072
 
 
-@dataclass(frozen=True, slots=True)
-class ImagePlace:
-    """Location of the base64 text of an image in a file: first byte and number of bytes.
+class ImagePlace(NamedTuple):
+    """Location of the base64 text of an image in a set's file: first byte and number of bytes."""
 
-    ``size``: width and height in pixels, if known.
-    """
-
-    file: Path
     start: int
     length: int
-    size: tuple[int, int] = field(default=(0, 0), compare=False)
-
-    def open(self) -> Image.Image:
-        """Open the image; only its header is read."""
-        with self.file.open("rb") as file:
-            file.seek(self.start)
-            return _open(_decoded(file.read(self.length)))
 
 
 class ImageIndex:
     """Index of the images of a file; fastest if the records are looked up in order."""
 
     def __init__(self, path: Path) -> None:
-        self._path, self._content, self._end = path, path.read_bytes(), 0
+        self._content, self._end = path.read_bytes(), 0
 
-    def place(self, text: str) -> ImagePlace:
-        """Find the base64 text of a record's image."""
-        for written in (text, text.replace("/", "\\/")):
+    def place(self, value: Any, field: str) -> ImagePlace:
+        """Where the base64 text of a record's image is."""
+        if not isinstance(value, str) or not value.isascii():
+            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
+        for written in (value, value.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
             at = self._content.find(sought, self._end)
             at = at if at >= 0 else self._content.find(sought)
             if at >= 0:
                 self._end = at + len(sought)
-                size = _checked_size(_decoded(written.encode()))
-                return ImagePlace(self._path, at + 1, len(sought) - 2, size)
-        raise ValueError("it is not base64 text")
+                if fault := _image_fault(sought[1:-1]):
+                    raise RowError(field, f"has an image that cannot be read: {fault}")
+                return ImagePlace(at + 1, len(sought) - 2)
+        raise RowError(field, "has an image that cannot be read: it is not base64 text")
 
 
-def _checked_size(content: bytes) -> tuple[int, int]:
-    """The size of an image; it is decoded completely only if its end looks truncated."""
-    with _open(content) as image:
-        mark = _END_MARKS.get(str(image.format))
-        width, height = image.size
-    if mark is None or mark not in content[-_TAIL:]:
-        fault = fault_of_image(partial(_open, content))
-        if fault:
-            raise ValueError(fault)
-    return width, height
-
-
-def _decoded(text: bytes) -> bytes:
+def _image_fault(written: bytes) -> str | None:
+    """Why an image cannot be shown; it is decoded completely only if its end looks truncated."""
     try:
-        return base64.b64decode(text.replace(b"\\/", b"/"), validate=True)
+        content = _decoded(written)
+        mark = _END_MARKS.get(str(_open(content).format))
+    except ValueError as error:
+        return str(error)
+    if mark is not None and mark in content[-_TAIL:]:
+        return None
+    return fault_of_image(partial(_open, content))
+
+
+def _decoded(written: bytes) -> bytes:
+    try:
+        return base64.b64decode(written.replace(b"\\/", b"/"), validate=True)
     except binascii.Error:
         raise ValueError("it is not base64 text") from None
 
@@ -113,15 +126,22 @@ def _open(content: bytes) -> Image.Image:
         raise ValueError("it is not an image") from None
 
 
-def image_of(doc: Mapping[str, Any]) -> Image.Image:
-    """The image of a document; it is cached for the duplicates that follow."""
-    place = ImagePlace(Path(doc["image_file"]), doc["image_start"], doc["image_length"])
-    return _drawn(place, data_sets()[doc["set"]].boxes, doc["boxes"])
-
-
 @lru_cache(maxsize=4)
-def _drawn(place: ImagePlace, how: str, boxes: str) -> Image.Image:
-    return with_boxes(as_rgb(place.open()), how, json.loads(boxes))
+def image_of(path: Path, place: ImagePlace, how: str, boxes: tuple[Box, ...]) -> Image.Image:
+    """The image of a sample, as shown to the model; cached for the duplicates that follow.
+
+    Args:
+        path: the file of its set.
+        how: what is done with the boxes: `DataSet.boxes`.
+        boxes: in the format of the file.
+
+    Raises:
+        OSError, ValueError: if it cannot be read.
+    """
+    with path.open("rb") as file:
+        file.seek(place.start)
+        content = file.read(place.length)
+    return with_boxes(as_rgb(_open(_decoded(content))), how, boxes)
 
 
 def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Image:
@@ -130,7 +150,11 @@ def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Imag
     if not boxes or not how:
         return image
     if form == "crop":
-        return image.crop(cut_to(boxes[0], image.size) or (0, 0, *image.size))
+        x, y, across, down = boxes[0]
+        left, upper = max(0, int(x)), max(0, int(y))
+        right, lower = min(image.width, int(x + across)), min(image.height, int(y + down))
+        inside = left < right and upper < lower
+        return image.crop((left, upper, right, lower)) if inside else image
     drawn = image.copy()
     draw = ImageDraw.Draw(drawn)
     for at, (x, y, third, fourth) in enumerate(boxes):
@@ -147,27 +171,7 @@ def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Imag
     return drawn
 
 
-def cut_to(box: Box, size: tuple[int, int]) -> tuple[int, int, int, int] | None:
-    """The part of an image that a box ``x, y, width, height`` covers; None if it is outside."""
-    x, y, across, down = box
-    left, upper = max(0, int(x)), max(0, int(y))
-    right, lower = min(size[0], int(x + across)), min(size[1], int(y + down))
-    return (left, upper, right, lower) if left < right and upper < lower else None
-
-
-HUB_FOLDER = "huggingface_data"
-
-# Maximum number of options: there are 26 letters to mark them.
-MOST_OPTIONS = 26
-
-# Number of wrong options that are drawn for a sample if the data have none.
-DISTRACTORS = 3
-
-
-def root_of(path: Path) -> Path:
-    """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
-    places = (path / "ReForm-Eval-Data" / HUB_FOLDER, path / HUB_FOLDER)
-    return next((place for place in places if place.is_dir()), path)
+# --- samples -------------------------------------------------------------------------------------
 
 
 class Turn(NamedTuple):
@@ -184,15 +188,15 @@ class Sample:
 
     Attributes:
         id: id in the data, or the index.
-        question: phrasings of the question; empty if the instruction is the question.
-        filling: text to insert for ``{}`` in the instruction; None if there is no ``{}``.
-        options: options in the file's order; empty for free answers.
+        image: location of the image in the first file of the set.
+        question: phrasings of the question; empty: the instruction is the question.
+        filling: what fills the braces of the instruction; None if nothing does.
+        options: options in the order of the data; empty for free answers.
         right: index of the right option; None for free answers.
         answers: accepted free answers, or reference captions.
         boxes: boxes in pixels, in the format of the file.
         round, history: for dialogues, the round, from 0, and the rounds before it.
         instructions: instructions in the data, if any.
-        row: the sample as it stands in the file.
     """
 
     id: str | int
@@ -206,39 +210,24 @@ class Sample:
     round: int | None = None
     history: tuple[Turn, ...] = ()
     instructions: tuple[str, ...] = ()
-    row: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Samples(NamedTuple):
-    """The valid samples of a file, and the faults of the others."""
-
-    samples: tuple[Sample, ...]
-    faults: tuple[str, ...]
-
-
-def files_of(chosen: DataSet) -> tuple[str, ...]:
-    """The files of a set below ``huggingface_data``; the one with the images is first."""
-    if chosen.layout == "tdiuc":
-        choices = f"TDIUC/choice_list/{chosen.variant}.json"
-        return (chosen.file, "TDIUC/TDIUC_val_anns.json", choices)
-    if chosen.layout == "counting":
-        return (chosen.file, "MSCOCO/objectCounting_answer_list/answer_list.json")
-    return (chosen.file,)
-
-
-def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
-    """Read the samples of a data set."""
-    names = files_of(chosen)
+def read_samples(
+    chosen: DataSet, root: Path, seed: int = 0
+) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
+    """Read the valid samples of a data set, and the faults of the others."""
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
-        contents = [[dict(row.fields) for row in read_objects(folder / name)] for name in names]
+        contents = [
+            [dict(row.fields) for row in read_objects(root / name)] for name in chosen.files
+        ]
         rows, shared = _rows(chosen, contents)
-        file = _File(chosen, seed, ImageIndex(folder / names[0]), shared)
+        file = _File(chosen, seed, ImageIndex(root / chosen.file), shared)
     except (UserError, OSError) as fault:
-        return Samples((), (str(fault),))
+        return (), (str(fault),)
     except RowError as fault:
-        return Samples((), (f"{chosen.file}: {fault}",))
+        return (), (f"{chosen.file}: {fault}",)
     read = file.dialogue if chosen.layout == "dialogue" else file.sample
     for at, row in enumerate(rows):
         try:
@@ -253,7 +242,7 @@ def read_samples(chosen: DataSet, folder: Path, seed: int = 0) -> Samples:
     found = list(samples.values())
     if chosen.layout == "tdiuc":  # not earlier: images are found fastest in file order
         found.sort(key=lambda sample: str(sample.id).zfill(20))
-    return Samples(tuple(found), tuple(faults))
+    return tuple(found), tuple(faults)
 
 
 # --- whole files ---------------------------------------------------------------------------------
@@ -333,8 +322,8 @@ def record_id(value: Any, field: str) -> str | int:
 
 def choices(value: Any, field: str) -> tuple[str, ...]:
     """Options to choose from."""
-    if not 2 <= len(any_list(value, field)) <= MOST_OPTIONS:
-        raise RowError(field, f"has {len(value)} options: 2 to {MOST_OPTIONS} can be marked")
+    if not 2 <= len(any_list(value, field)) <= _MOST_OPTIONS:
+        raise RowError(field, f"has {len(value)} options: 2 to {_MOST_OPTIONS} can be marked")
     return list_of(spoken)(value, field)
 
 
@@ -345,7 +334,7 @@ def index_below(count: int) -> Reader[int]:
     )
 
 
-def among(options: Sequence[Any]) -> Reader[int]:
+def _among(options: Sequence[Any]) -> Reader[int]:
     """The index of one of these texts or numbers."""
 
     def read(value: Any, field: str) -> int:
@@ -406,23 +395,16 @@ class _File:
         if chosen.layout == "counting":
             name = str(at + 1)
         options, right = self._options(fields, names, name)
-        image = self._image(fields, names["image"])
-        boxes = fields.read(names["boxes"], _boxes) if chosen.boxes else ()
-        if chosen.boxes == "crop" and not cut_to(boxes[0], image.size):
-            across, down = image.size
-            wanted = f"inside the image of {across} x {down} pixels"
-            raise RowError(names["boxes"], f"should be {wanted}, not {shown(boxes[0])}")
         yield Sample(
             name,
-            image,
+            fields.read(_present(names["image"], fields), self.images.place),
             _question(fields, names["question"]),
             filling=fields.read(names["filling"], spoken) if names["filling"] else None,
             options=options,
             right=right,
             answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
-            boxes=boxes,
+            boxes=fields.read(names["boxes"], _boxes) if chosen.boxes else (),
             instructions=self.shared.get("instructs", ()),
-            row=fields.value,
         )
 
     def _options(
@@ -439,7 +421,7 @@ class _File:
             return (), None
         options = options or fields.read(names["options"], choices)
         by_text = chosen.layout == "vqa"
-        reader = among(options) if by_text else index_below(len(options))
+        reader = _among(options) if by_text else index_below(len(options))
         right = fields.read(names["right"], reader)
         if chosen.name == "vsr":
             options = tuple(each if each.endswith(".") else f"{each}." for each in options)
@@ -449,23 +431,12 @@ class _File:
         """Wrong options, drawn from all answers of the set, followed by the right option."""
         others = [each for each in self.shared["choices"] if each != right]
         rng = rng_of(self.seed, self.chosen.name, name, "distractors")
-        return (*rng.sample(others, min(DISTRACTORS, len(others))), right)
-
-    def _image(self, fields: Fields, names: str) -> ImagePlace:
-        def read(value: Any, field: str) -> ImagePlace:
-            if not isinstance(value, str) or not value.isascii():
-                raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
-            try:
-                return self.images.place(value)
-            except (ValueError, OSError) as error:
-                fault = str(error).partition("\n")[0]
-                raise RowError(field, f"has an image that cannot be read: {fault}") from None
-
-        return fields.read(_present(names, fields), read)
+        return (*rng.sample(others, min(_DISTRACTORS, len(others))), right)
 
     def dialogue(self, fields: Fields, at: int) -> Iterator[Sample]:
         """The samples of a dialogue: one per round, with the rounds before it."""
-        image, name = self._image(fields, "image_base64"), fields.read("image_id", record_id)
+        image = fields.read("image_base64", self.images.place)
+        name = fields.read("image_id", record_id)
         questions, answers = self.shared["questions"], self.shared["answers"]
         history: tuple[Turn, ...] = ()
         for number, turn in enumerate(fields.read("dialog", objects)):
@@ -473,7 +444,7 @@ class _File:
             here = Turn(
                 questions[turn.read("question", index_below(len(questions)))],
                 choices([answers[each] for each in offered], "answer_options"),
-                turn.read("answer", among(offered)),
+                turn.read("answer", _among(offered)),
             )
             yield Sample(
                 f"{name}_{number}",
