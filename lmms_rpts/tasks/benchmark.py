@@ -63,6 +63,8 @@ class Benchmark:
         remedy: the command that decides what the rules left undecided in the folder ``{}``.
         answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
+        tokens: the maximum number of new tokens of answers to a part, where a setting replaces that
+            of the task file; else None.
         images: the folder of the images of a part on this machine, or None; no downloads.
         picture: the Pillow image of a question that names no image file, or None; its arguments
             are the question and the folder of ``--images``, or None. No downloads.
@@ -90,6 +92,7 @@ class Benchmark:
     remedy: str = ""
     answers: AnswerGrader | None = None
     foreign: Callable[[Path], Any] | None = None
+    tokens: Callable[[str], int | None] = lambda part: None
     images: Callable[[str], Path | None] = lambda part: None
     picture: Callable[[Any, Path | None], Any] | None = None
 

@@ -12,6 +12,7 @@ from lmms_rpts.tasks.reform_eval.loading import (
     images_folder,
     load,
     picture_of,
+    tokens,
 )
 from lmms_rpts.tasks.reform_eval.predictions import find_published
 from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord
@@ -50,6 +51,7 @@ BENCHMARK = Benchmark(
         *("instability", "cider", "bleu_4"),
     ),
     foreign=find_published,
+    tokens=tokens,
     images=images_folder,
     picture=picture_of,
 )

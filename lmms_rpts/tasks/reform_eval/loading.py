@@ -33,6 +33,13 @@ def load(part: str) -> Questions[ReformQuestion]:
     return Questions(source, tuple(dialogues_of(questions) if online else questions), "sample")
 
 
+def tokens(part: str) -> int | None:
+    """The published maximum number of new tokens, if the settings ask for it."""
+    task = TASKS[f"reform_{part}"]
+    published = ReformSettings.load().max_tokens == "published" and task.method == "generation"
+    return task.set.max_tokens if published else None
+
+
 def check(task: str) -> None:
     """Check the settings and data of a task; without REFORM_PATH, the data are downloaded."""
     _samples(task.removeprefix("reform_"))

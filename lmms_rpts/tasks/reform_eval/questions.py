@@ -11,10 +11,10 @@ from pydantic import Field
 
 from lmms_rpts.base.schema import Number, Several, Text, Whole
 from lmms_rpts.grading.grader import Grade, grade
-from lmms_rpts.runs.record import Asked, unset
+from lmms_rpts.runs.record import Asked, ShownQuestion, unset
 from lmms_rpts.tasks.reform_eval.data import Sample, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Instructions
-from lmms_rpts.tasks.reform_eval.sets import DataSet, Kind, Method, ReformSettings
+from lmms_rpts.tasks.reform_eval.sets import DataSet, Kind, Method, ReformSettings, data_sets
 
 # Beginning of an answer to a question with options.
 PREFIX = "The answer is"
@@ -92,6 +92,38 @@ class ReformQuestion(Asked):
     def gold_text(self) -> str:
         """The right option, or the accepted answers, as one text."""
         return "; ".join(self.gold)
+
+    def marked_option(self, index: int | None) -> str | None:
+        """An option with its mark; None for no index."""
+        text = self.option(index)
+        if index is None or text is None:
+            return None if index is None else f"option {index + 1}, which was not offered"
+        return f"({self.marks[index]}) {text}" if index < len(self.marks) else text
+
+    @property
+    def dimension(self) -> str | None:
+        """The dimension of its set; None for an unknown set."""
+        found = data_sets().get(self.set)
+        return found and found.dimension
+
+    @property
+    def shown(self) -> ShownQuestion:
+        """How tables and reports show it."""
+        known = data_sets().get(self.set)
+        details = {
+            "set": known.title if known else self.set,
+            "method": self.method,
+            "wording": str(self.duplicate + 1),
+            **({} if self.round is None else {"round": str(self.round)}),
+        }
+        return ShownQuestion(
+            text="\n".join(filter(None, (self.instruct, self.question))),
+            options=self.options,
+            marks=self.marks,
+            right=self.right,
+            gold=self.answers,
+            details=details,
+        )
 
     def chosen_option(self, response: str) -> tuple[int | None, Grade]:
         """The index of the option that a response chooses, and its grade as if the first were right.

@@ -145,8 +145,6 @@ def _groups() -> dict[str, tuple[str, ...]]:
 # The groups of tasks by name: all, each dimension, the same by likelihood, and online.
 GROUPS: Mapping[str, tuple[str, ...]] = _groups()
 
-# Our own maximum numbers of new tokens.
-_LONGEST, _LONGEST_CAPTION = 1024, 256
 # Number of times that a sample is presented, as the publishers recommend; captions once.
 _DUPLICATES = 5
 
@@ -180,9 +178,3 @@ class ReformSettings(Table, env_prefix="REFORM_"):
     def duplicates_of(self, chosen: DataSet) -> int:
         """Number of times that each sample of a set is presented."""
         return self.duplicates or (1 if chosen.kind == "caption" else _DUPLICATES)
-
-    def tokens_of(self, chosen: DataSet) -> int:
-        """Maximum number of new tokens of an answer to this set."""
-        if self.max_tokens == "published":
-            return chosen.max_tokens
-        return _LONGEST_CAPTION if chosen.kind == "caption" else _LONGEST

@@ -8,38 +8,38 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from lmms_rpts.tasks.reform_eval.benchmark import FOLDER, TASKS, groups
+from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
 
-_DATA = "!function lmms_rpts.tasks.reform_eval.dataset"
-_RESULTS = "!function lmms_rpts.tasks.reform_eval.results"
+FOLDER = Path(__file__).parent / "yaml"
+_MEAN = "!function lmms_rpts.tasks.aggregation.mean_over_tasks"
+_CHOICE = ("accuracy", "accuracy_strict", "strict_coverage", "format_hit_rate", "instability")
+_CAPTIONS = ("cider", "rouge_l", "bleu_4")
 
 
 def task_files() -> dict[str, str]:
     """The text of each task file by its name."""
-    named = {name: _task(name) for name in TASKS} | {name: _group(name) for name in groups()}
+    named = {name: _task(name) for name in TASKS} | {name: _group(name) for name in GROUPS}
     return {f"{name}.yaml": "".join(f"{line}\n" for line in lines) for name, lines in named.items()}
 
 
 def _task(name: str) -> Iterator[str]:
     chosen, method, history = TASKS[name]
     form = chosen.form if method == "generation" else method
-    template = "online" if history == "online" else form
-    short = name.removeprefix("reform_")
     yield f"task: {name}"
-    yield f"include: _{template}_template_yaml"
-    yield f"dataset_kwargs: {_DATA}.kwargs_{short}"
-    if method == "generation":
-        yield f"generation_kwargs: {_DATA}.generation_{short}"
-    yield f"metadata: {_DATA}.metadata_{short}"
+    yield f"include: _{'online' if history == 'online' else form}_template_yaml"
+    yield f"dataset_name: {name.removeprefix('reform_')}"
 
 
 def _group(name: str) -> Iterator[str]:
-    metrics = "CAPTION_METRIC_LIST" if name == "reform_description" else "GROUP_METRIC_LIST"
     yield f"group: {name}"
     yield "task:"
-    yield from (f"  - {task}" for task in groups()[name])
-    # The sets have equal weights, as in the published averages.
-    yield f"aggregate_metric_list: {_RESULTS}.{metrics}"
+    yield from (f"  - {task}" for task in GROUPS[name])
+    yield "aggregate_metric_list:"
+    for metric in _CAPTIONS if name == "reform_description" else _CHOICE:
+        yield f"  - metric: {metric}"
+        yield f"    aggregation: {_MEAN}"
+        # The sets have equal weights, as in the published averages.
+        yield "    weight_by_size: false"
     yield "metadata:"
     yield "  version: 1.0"
 
