@@ -11,7 +11,14 @@ import re
 from pathlib import Path, PurePosixPath
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import (
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    model_validator,
+)
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
@@ -19,9 +26,9 @@ from lmms_rpts.base.schema import FieldError, Line, Text, wrong
 from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.record import Asked, ShownQuestion
-from lmms_rpts.tasks.data import DataError, HubData, shows_images
+from lmms_rpts.tasks.data import HubData, shows_images
 from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Questions, Source
-from lmms_rpts.tasks.rome.arguments import check_arguments
+from lmms_rpts.tasks.rome.matchers import Rule, rule_of
 
 SUBTASKS = (
     *("academic", "diagrams", "puzzles_games", "memes"),
@@ -34,16 +41,11 @@ HUB_DATASET, HUB_FILE = "BAAI/ROME", "data/test.json"
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
 
-_ALIASES = {
-    "academics": "academic",
-    "diagram": "diagrams",
-    **dict.fromkeys(("puzzle", "puzzles", "game", "games"), "puzzles_games"),
-    **dict.fromkeys(("puzzle_game", "puzzles_and_games"), "puzzles_games"),
-    "meme": "memes",
-    **dict.fromkeys(("geolocation", "geo_location", "geo_vqa"), "geo"),
-    **dict.fromkeys(("multi_image", "multi_images", "multiple_images"), "multi"),
-    "spatial_reasoning": "spatial",
-    **{name: name for name in SUBTASKS},
+# Parts of the names of the subtasks, for annotations that call them otherwise.
+_STEMS = {
+    "academic": "academic", "diagram": "diagrams", "puzzle": "puzzles_games",
+    "game": "puzzles_games", "meme": "memes", "geo": "geo", "recogn": "recognition",
+    "multi": "multi", "spatial": "spatial",
 }
 _HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
 _WORD = re.compile(r"[A-Za-z]{2,}")
@@ -131,6 +133,7 @@ class RomeQuestion(Asked):
     image_subtype: _Label = Field(default=None, description="as above")
     question_type: _Label = Field(default=None, description="as above")
     reasoning_type: _Label = Field(default=None, description="as above")
+    _rule: Rule = PrivateAttr()
 
     @model_validator(mode="after")
     def _can_be_asked_and_graded(self) -> RomeQuestion:
@@ -140,14 +143,13 @@ class RomeQuestion(Asked):
                 raise FieldError(
                     f"it names {marker[0]!r}, but has {count} image(s), numbered from 1"
                 )
-        check_arguments(self.evaluator, self.arguments)
+        self._rule = rule_of(self.evaluator, json.loads(self.evaluator_kwargs))
         return self
 
     @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of its rule."""
-        found: dict[str, Any] = json.loads(self.evaluator_kwargs)
-        return found
+    def rule(self) -> Rule:
+        """The published rule that grades it."""
+        return self._rule
 
     @property
     def shown(self) -> ShownQuestion:
@@ -184,43 +186,31 @@ def language_of(question: str) -> str:
 
 # --- the data ------------------------------------------------------------------------------------
 
-_HUB = HubData(RomeSettings, HUB_DATASET, "to a local folder with its annotations and images")
+_WANTED = "to a folder with JSON or JSONL files of questions (also in data/) and their images"
+_HUB = HubData(RomeSettings, HUB_DATASET, _WANTED)
 
 
 def _source(part: str) -> Source:
     """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary."""
-    local, shown = RomeSettings.load().path, shows_images()
-    if local is None:
-        folder = _HUB.folder("data/**" if shown else HUB_FILE)
-        remedy = (
-            f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
-            "set ROME_PATH to a local folder."
-        )
-        return Source(folder, (folder / HUB_FILE,), remedy, folder, folder if shown else None)
-    folder, files = local, [local]
-    if local.is_dir():
-        places = [path for place in (local, local / "data") for path in sorted(place.glob("*.*"))]
-        files = [path for path in places if path.suffix in (".json", ".jsonl")]
-    else:
-        folder = local.parent
-    if not files or not files[0].is_file():
-        raise DataError(
-            f"ROME_PATH={str(local)!r} is not a folder with annotations. Set it to a folder with "
-            "JSON or JSONL files of questions (also in data/) and their images, or unset it "
-            f"to download {HUB_DATASET}."
-        )
-    remedy = f"Fix or complete {local} (ROME_PATH), or unset ROME_PATH to download {HUB_DATASET}."
-    return Source(local, tuple(files), remedy, folder, folder if shown else None)
+    shown = shows_images()
+    place, remedy = _HUB.place("data/**" if shown else HUB_FILE)
+    folder, files = place.parent, [place] if place.is_file() else []
+    if place.is_dir():
+        folder, found = place, [*sorted(place.glob("*")), *sorted(place.glob("data/*"))]
+        files = [each for each in found if each.suffix in (".json", ".jsonl")]
+    if not files:
+        raise _HUB.missing(place, "annotations")
+    return Source(place, tuple(files), remedy, folder, folder if shown else None)
 
 
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
     """Images are looked up next to the file that names them, then in the folder of the data."""
     paths = entry.get("img_path")
     first = paths[0] if isinstance(paths, list) and paths else paths
-    folders = PurePosixPath(first).parts[:-1] if isinstance(first, str) else ()
-    identity = re.sub(r"^question_|_?\d+$", "", _name(entry.get("question_id")))
-    names = map(_name, (entry.get("task"), *folders, identity))
-    subtask = next((_ALIASES[name] for name in names if name in _ALIASES), "")
+    folder = PurePosixPath(first).parent.name if isinstance(first, str) else ""
+    names = (str(each).lower() for each in (entry.get("task"), folder, entry.get("question_id")))
+    found = (part for name in names for stem, part in _STEMS.items() if stem in name)
+    subtask = next(found, "")
     entry |= {"subtask": subtask, "language": language_of(str(entry.get("question")))}
     if isinstance(paths, str | list):
         listed = [paths] if isinstance(paths, str) else paths
@@ -235,10 +225,6 @@ def _beside(root: Path, folder: Path, name: Any) -> Any:
         return near.relative_to(root).as_posix() if near.is_file() else name
     except (OSError, ValueError, TypeError):  # too long a name, no text: a check reports it
         return name
-
-
-def _name(text: object) -> str:
-    return re.sub(r"[\W_]+", "_", str(text).lower()).strip("_")
 
 
 FILES: QuestionFiles[RomeQuestion] = QuestionFiles(

@@ -30,19 +30,11 @@ def check(task: str) -> None:
         needed_judge(settings, rome, rome.questions)
     RomeScorer(settings)  # scorers check their settings when created
     found = load(subtask)
-    faults = [
-        f"question {each.id!r}: it has no 'reference' that a judge could compare an answer with "
-        f"(ROME_GRADER={rome.grader}; rules need none)"
-        for each in found.questions
-        if rome.grader_of(subtask) == "llm" and not each.reference.strip()
-    ]
     if not found.questions:
         there = ",".join(name for name, part in TASKS.items() if load(part).questions)
-        others = f"run --tasks {there} for the others" if there else "there are none at all"
-        faults = [
-            f"no questions of {subtask} (JSON or JSONL with question_id, question, evaluator; {others})"
-        ]
-    raise_faults(found.source.place, faults, found.source.remedy)
+        others = f"; run --tasks {there} for the others" if there else ""
+        fault = f"no questions of {subtask} in its JSON and JSONL files{others}"
+        raise_faults(found.source.place, [fault], found.source.remedy)
     found.check_images()
 
 
