@@ -136,10 +136,10 @@ class Asked(Model):
                 given[name] = doc.get(key)
         try:
             asked = cls.model_validate({**given, **known}, by_name=True)
-        except ValidationError:
-            kinds = {name: cls.model_fields[name].annotation for name in given}
-            read = {name: _recorded(value, kinds[name]) for name, value in given.items()}
-            asked = cls.model_validate({**read, **known}, by_name=True)
+        except ValidationError as error:
+            odd = {fault["loc"][0] for fault in error.errors()} & given.keys()
+            read = {name: _recorded(given[name], cls.model_fields[name].annotation) for name in odd}
+            asked = cls.model_validate({**given, **read, **known}, by_name=True)
         asked._document = doc
         return asked
 

@@ -7,13 +7,11 @@ They are not read with ``datasets``, which silently confuses some layouts.
 from __future__ import annotations
 
 import base64
-import binascii
 import io
 import json
 import random
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache, partial
+from functools import cache, lru_cache
 from hashlib import sha256
 from pathlib import Path
 from string import Formatter
@@ -39,17 +37,10 @@ from lmms_rpts.tasks.fields import (
 from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
 from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
 
-HUB_FOLDER = "huggingface_data"
 # Maximum number of options: there are 26 letters to mark them.
 _MOST_OPTIONS = 26
 # Number of wrong options that are drawn for a sample if the data have none.
 _DISTRACTORS = 3
-
-
-def root_of(path: Path) -> Path:
-    """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
-    places = (path / "ReForm-Eval-Data" / HUB_FOLDER, path / HUB_FOLDER)
-    return next((place for place in places if place.is_dir()), path)
 
 
 def rng_of(seed: int, *names: object) -> random.Random:
@@ -60,88 +51,49 @@ def rng_of(seed: int, *names: object) -> random.Random:
 
 # --- images --------------------------------------------------------------------------------------
 
-Box = tuple[float, float, float, float]
-
+Box = tuple[float, ...]
+"""Four numbers, in pixels, in the format of the file."""
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
-# A truncated image lacks it; else only the header is decoded
-_END_MARKS = {"PNG": b"IEND", "JPEG": b"\xff\xd9"}
-# Number of last bytes that contain the end mark of an image.
-_TAIL = 3072
+# The ends of PNG and JPEG files, and the number of last bytes that contain them.
+_END_MARKS, _TAIL = (b"IEND", b"\xff\xd9"), 3072
 
 
 class ImagePlace(NamedTuple):
-    """Location of the base64 text of an image in a set's file: first byte and number of bytes."""
+    """Location of the base64 text of an image in the file of a set: first byte, and their number.
 
-    start: int
-    length: int
+    A length of 0: unknown.
+    """
 
-
-class ImageIndex:
-    """Index of the images of a file; fastest if the records are looked up in order."""
-
-    def __init__(self, path: Path) -> None:
-        self._content, self._end = path.read_bytes(), 0
-
-    def place(self, value: Any, field: str) -> ImagePlace:
-        """Where the base64 text of a record's image is."""
-        if not isinstance(value, str) or not value.isascii():
-            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
-        for written in (value, value.replace("/", "\\/")):
-            sought = f'"{written}"'.encode()
-            at = self._content.find(sought, self._end)
-            at = at if at >= 0 else self._content.find(sought)
-            if at >= 0:
-                self._end = at + len(sought)
-                if fault := _image_fault(sought[1:-1]):
-                    raise RowError(field, f"has an image that cannot be read: {fault}")
-                return ImagePlace(at + 1, len(sought) - 2)
-        raise RowError(field, "has an image that cannot be read: it is not base64 text")
+    start: int = 0
+    length: int = 0
 
 
-def _image_fault(written: bytes) -> str | None:
-    """Why an image cannot be shown; it is decoded completely only if its end looks truncated."""
+def _image_fault(written: str) -> str | None:
+    """Why the image of a base64 text cannot be shown; decoded only if its end looks truncated."""
     try:
-        content = _decoded(written)
-        mark = _END_MARKS.get(str(_open(content).format))
-    except ValueError as error:
-        return str(error)
-    if mark is not None and mark in content[-_TAIL:]:
+        content = base64.b64decode(written, validate=True)
+    except ValueError:
+        return "it is not base64 text"
+    if any(mark in content[-_TAIL:] for mark in _END_MARKS):
         return None
-    return fault_of_image(partial(_open, content))
-
-
-def _decoded(written: bytes) -> bytes:
-    try:
-        return base64.b64decode(written.replace(b"\\/", b"/"), validate=True)
-    except binascii.Error:
-        raise ValueError("it is not base64 text") from None
-
-
-def _open(content: bytes) -> Image.Image:
-    try:
-        return Image.open(io.BytesIO(content), formats=FORMATS)
-    except Image.DecompressionBombError as error:
-        raise ValueError(str(error)) from None
-    except OSError:
-        raise ValueError("it is not an image") from None
+    fault = fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
+    return fault and fault.partition(" <")[0]  # "cannot identify image file <_io.BytesIO ...>"
 
 
 @lru_cache(maxsize=4)
 def image_of(path: Path, place: ImagePlace, how: str, boxes: tuple[Box, ...]) -> Image.Image:
     """The image of a sample, as shown to the model; cached for the duplicates that follow.
 
-    Args:
-        path: the file of its set.
-        how: what is done with the boxes: `DataSet.boxes`.
-        boxes: in the format of the file.
+    ``path`` is the file of its set, whose ``boxes`` are ``how``.
 
     Raises:
         OSError, ValueError: if it cannot be read.
     """
     with path.open("rb") as file:
         file.seek(place.start)
-        content = file.read(place.length)
-    return with_boxes(as_rgb(_open(_decoded(content))), how, boxes)
+        written = file.read(place.length).replace(b"\\/", b"/")
+    content = io.BytesIO(base64.b64decode(written, validate=True))
+    return with_boxes(as_rgb(Image.open(content, formats=FORMATS)), how, boxes)
 
 
 def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Image:
@@ -182,19 +134,17 @@ class Turn(NamedTuple):
     right: int
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One sample of a data set.
 
     Attributes:
         id: id in the data, or the index.
         image: location of the image in the first file of the set.
         question: phrasings of the question; empty: the instruction is the question.
-        filling: what fills the braces of the instruction; None if nothing does.
+        filling: what fills the braces of the instruction.
         options: options in the order of the data; empty for free answers.
         right: index of the right option; None for free answers.
         answers: accepted free answers, or reference captions.
-        boxes: boxes in pixels, in the format of the file.
         round, history: for dialogues, the round, from 0, and the rounds before it.
         instructions: instructions in the data, if any.
     """
@@ -202,7 +152,7 @@ class Sample:
     id: str | int
     image: ImagePlace
     question: tuple[str, ...] = ()
-    filling: str | None = None
+    filling: str = ""
     options: tuple[str, ...] = ()
     right: int | None = None
     answers: tuple[str, ...] = ()
@@ -215,15 +165,15 @@ class Sample:
 def read_samples(
     chosen: DataSet, root: Path, seed: int = 0
 ) -> tuple[tuple[Sample, ...], tuple[str, ...]]:
-    """Read the valid samples of a data set, and the faults of the others."""
+    """The valid samples of a data set, and the faults of the others."""
     samples: dict[str | int, Sample] = {}
     faults: list[str] = []
     try:
         contents = [
-            [dict(row.fields) for row in read_objects(root / name)] for name in chosen.files
+            [dict(row.fields) for row in read_objects(root / each)] for each in chosen.files
         ]
         rows, shared = _rows(chosen, contents)
-        file = _File(chosen, seed, ImageIndex(root / chosen.file), shared)
+        file = _File(chosen, seed, shared, (root / chosen.file).read_bytes())
     except (UserError, OSError) as fault:
         return (), (str(fault),)
     except RowError as fault:
@@ -267,8 +217,8 @@ def _rows(
     if chosen.variant == "snli_ve":
         wanted["gt_info"] = {"0": "entailment", "1": "neutral", "2": "contradiction"}
     for name, value in wanted.items():
-        found = head.read(name, lambda value, field: value) if value else value
-        if value not in (found, str(found)):
+        found = head.value.get(name)
+        if value and value not in (found, str(found)):
             said = f"not {shown(found)} (these are other data, or another version)"
             raise RowError(name, f"should be {value!r}, {said}")
     if chosen.layout == "dialogue":  # its records refer to texts by number
@@ -349,13 +299,12 @@ def _among(options: Sequence[Any]) -> Reader[int]:
 def _boxes(value: Any, field: str) -> tuple[Box, ...]:
     """Boxes of four numbers each; the data may have a single box."""
     rows = any_list(value, field)
-    boxes: list[Box] = []
-    for row in rows if rows and isinstance(rows[0], list) else [rows]:
-        sound = isinstance(row, list) and len(row) == 4
-        if not sound or not all(type(each) in (int, float) and abs(each) < 1e6 for each in row):
+    boxes = rows if rows and isinstance(rows[0], list) else [rows]
+    for box in boxes:
+        sound = isinstance(box, list) and len(box) == 4
+        if not sound or not all(type(each) in (int, float) and abs(each) < 1e6 for each in box):
             raise RowError(field, f"should be four numbers, or a list of such, not {shown(value)}")
-        boxes.append((float(row[0]), float(row[1]), float(row[2]), float(row[3])))
-    return tuple(boxes)
+    return tuple(tuple(map(float, box)) for box in boxes)
 
 
 # --- records -------------------------------------------------------------------------------------
@@ -378,28 +327,28 @@ def _layouts() -> Mapping[tuple[str, str], Mapping[str, str]]:
     return {(row["layout"], row["variant"]): row for row in rows_of("layouts.csv")}
 
 
-@dataclass(frozen=True, slots=True)
 class _File:
-    """A file of a set: how to draw, where its images are, and the texts that records share."""
+    """The file of a set with its content, and the texts that its records share."""
 
-    chosen: DataSet
-    seed: int
-    images: ImageIndex
-    shared: Mapping[str, tuple[str, ...]]
+    def __init__(
+        self, chosen: DataSet, seed: int, shared: Mapping[str, tuple[str, ...]], content: bytes
+    ) -> None:
+        self.chosen, self.seed, self.shared, self.content = chosen, seed, shared, content
+        self.end = 0  # of the image that was found last
 
     def sample(self, fields: Fields, at: int) -> Iterator[Sample]:
         """The sample of a record."""
         chosen, layouts = self.chosen, _layouts()
         names = layouts.get((chosen.layout, chosen.variant)) or layouts[chosen.layout, ""]
-        name = fields.read(names["id"], record_id) if names["id"] else at
+        own_id = fields.read(names["id"], record_id) if names["id"] else at
         if chosen.layout == "counting":
-            name = str(at + 1)
-        options, right = self._options(fields, names, name)
+            own_id = str(at + 1)
+        options, right = self._options(fields, names, own_id)
         yield Sample(
-            name,
-            fields.read(_present(names["image"], fields), self.images.place),
+            own_id,
+            fields.read(_present(names["image"], fields), self._image),
             _question(fields, names["question"]),
-            filling=fields.read(names["filling"], spoken) if names["filling"] else None,
+            filling=fields.read(names["filling"], spoken) if names["filling"] else "",
             options=options,
             right=right,
             answers=fields.read(names["answers"], spoken_list) if names["answers"] else (),
@@ -408,14 +357,21 @@ class _File:
         )
 
     def _options(
-        self, fields: Fields, names: Mapping[str, str], name: str | int
+        self, fields: Fields, names: Mapping[str, str], own_id: str | int
     ) -> tuple[tuple[str, ...], int | None]:
-        """The options and the index of the right one."""
+        """The options and the index of the right one.
+
+        Where the data have no wrong options, some are drawn from the answers of the set.
+        """
         chosen = self.chosen
         if "choices" in self.shared:
             answer = fields.read(names["right"], spoken)
-            options = _YES_NO if answer in _YES_NO else self._drawn(answer, name)
-            return options, options.index(answer)
+            if answer in _YES_NO:
+                return _YES_NO, _YES_NO.index(answer)
+            others = [each for each in self.shared["choices"] if each != answer]
+            rng = rng_of(self.seed, chosen.name, own_id, "distractors")
+            drawn = rng.sample(others, min(_DISTRACTORS, len(others)))
+            return (*drawn, answer), len(drawn)
         options = _OPTIONS.get(chosen.variant, ())
         if not names["options"] and not options:
             return (), None
@@ -427,16 +383,25 @@ class _File:
             options = tuple(each if each.endswith(".") else f"{each}." for each in options)
         return options, right
 
-    def _drawn(self, right: str, name: str | int) -> tuple[str, ...]:
-        """Wrong options, drawn from all answers of the set, followed by the right option."""
-        others = [each for each in self.shared["choices"] if each != right]
-        rng = rng_of(self.seed, self.chosen.name, name, "distractors")
-        return (*rng.sample(others, min(_DISTRACTORS, len(others))), right)
+    def _image(self, value: Any, field: str) -> ImagePlace:
+        """Where the base64 text of a record's image is; fastest in the order of the file."""
+        if not isinstance(value, str) or not value.isascii():
+            raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
+        if fault := _image_fault(value):
+            raise RowError(field, f"has an image that cannot be read: {fault}")
+        for written in (value, value.replace("/", "\\/")):
+            sought = f'"{written}"'.encode()
+            at = self.content.find(sought, self.end)
+            at = at if at >= 0 else self.content.find(sought)
+            if at >= 0:
+                self.end = at + len(sought)
+                return ImagePlace(at + 1, len(written))
+        raise RowError(field, "has an image that cannot be read: its text is written with escapes")
 
     def dialogue(self, fields: Fields, at: int) -> Iterator[Sample]:
         """The samples of a dialogue: one per round, with the rounds before it."""
-        image = fields.read("image_base64", self.images.place)
-        name = fields.read("image_id", record_id)
+        image = fields.read("image_base64", self._image)
+        own_id = fields.read("image_id", record_id)
         questions, answers = self.shared["questions"], self.shared["answers"]
         history: tuple[Turn, ...] = ()
         for number, turn in enumerate(fields.read("dialog", objects)):
@@ -447,7 +412,7 @@ class _File:
                 turn.read("answer", _among(offered)),
             )
             yield Sample(
-                f"{name}_{number}",
+                f"{own_id}_{number}",
                 image,
                 (here.question,),
                 options=here.options,

@@ -1,4 +1,4 @@
-"""The data of ReForm-Eval on this machine: loaded, checked before a run, and their images."""
+"""The data of ReForm-Eval on this machine: loaded and checked before a run, and their images."""
 
 from __future__ import annotations
 
@@ -7,30 +7,47 @@ from pathlib import Path
 
 from PIL import Image
 
-from lmms_rpts.tasks.data import DataError, HubData, downloaded, raise_faults
+from lmms_rpts.tasks.data import HubData, downloaded, raise_faults
 from lmms_rpts.tasks.questions import Questions, Source
-from lmms_rpts.tasks.reform_eval.data import (
-    HUB_FOLDER,
-    ImagePlace,
-    Sample,
-    image_of,
-    read_samples,
-    root_of,
-)
+from lmms_rpts.tasks.reform_eval.data import Sample, image_of, read_samples
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.questions import Form, ReformQuestion, dialogues_of
+from lmms_rpts.tasks.reform_eval.questions import MARKS, Form, ReformQuestion, dialogues_of
 from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, ReformSettings, data_sets
 
-HUB_DATASET = "Aweminus/ReForm-Eval-Data"
+HUB_DATASET, _HUB_FOLDER = "Aweminus/ReForm-Eval-Data", "huggingface_data"
 _HUB = HubData(ReformSettings, HUB_DATASET, "to a folder with the publishers' files")
 
 
 def load(part: str) -> Questions[ReformQuestion]:
-    """The questions of a task by its name without ``reform_``."""
-    form, samples, source = _samples(part)
+    """The questions of a task by its name without ``reform_``; raises DataError for faults."""
+    chosen, method, history = TASKS[f"reform_{part}"]
+    settings = ReformSettings.load()
+    form = Form(chosen, method, load_instructions(settings.instructions), settings)
+    form.instructions.of(chosen, method)
+    place, remedy = _HUB.place(*(f"{_HUB_FOLDER}/{name}" for name in chosen.files))
+    root = root_of(place)
+    _check_files(chosen, root, remedy)
+    files = tuple(root / name for name in chosen.files)
+    stats = [each.stat() for each in files]
+    stamps = tuple((each.st_mtime_ns, each.st_size) for each in stats)
+    samples, faults = _read(chosen, root, settings.seed, stamps)
+    numbered = form.shows_options and settings.marks in ("number", "random")
+    most = max((len(each.options) for each in samples), default=0)
+    if numbered and most > len(MARKS["number"]):
+        said = f"a sample has {most} options: numbers can mark 9, letters 26"
+        faults = (*faults, f"{chosen.file}: {said} (marks = {settings.marks})")
+    raise_faults(root, faults, remedy)
     questions = form.questions(samples)
-    online = TASKS[f"reform_{part}"].history == "online"
-    return Questions(source, tuple(dialogues_of(questions) if online else questions), "sample")
+    return Questions(
+        Source(root, files, remedy, root),
+        tuple(dialogues_of(questions) if history == "online" else questions),
+        "sample",
+    )
+
+
+def check(task: str) -> None:
+    """Check the settings and data of a task; without REFORM_PATH, the data are downloaded."""
+    load(task.removeprefix("reform_"))
 
 
 def tokens(part: str) -> int | None:
@@ -40,33 +57,7 @@ def tokens(part: str) -> int | None:
     return task.set.max_tokens if published else None
 
 
-def check(task: str) -> None:
-    """Check the settings and data of a task; without REFORM_PATH, the data are downloaded."""
-    _samples(task.removeprefix("reform_"))
-
-
-def _samples(part: str) -> tuple[Form, tuple[Sample, ...], Source]:
-    """The samples of a part and how they are presented; raises DataError for their faults."""
-    chosen, method, _ = TASKS[f"reform_{part}"]
-    settings = ReformSettings.load()
-    form = Form(chosen, method, load_instructions(settings.instructions), settings)
-    form.instructions.of(chosen, method)
-    root = _root(chosen, settings)
-    files = tuple(root / name for name in chosen.files)
-    stats = [each.stat() for each in files]
-    stamps = tuple((each.st_mtime_ns, each.st_size) for each in stats)
-    samples, faults = _read(chosen, root, settings.seed, stamps)
-    remedy = f"Get the file again from {HUB_DATASET}, or unset REFORM_PATH to download it."
-    if settings.path is None:
-        remedy = (
-            f"The download from {HUB_DATASET} may be damaged: delete it and retry, or set "
-            "REFORM_PATH to a local folder."
-        )
-    raise_faults(root, [*faults, *form.unmarked(samples)], remedy)
-    return form, samples, Source(root, files, remedy, root)
-
-
-# Of all sets, which a run may need one after another.
+# Of all sets, since the data of each are read for its check and for its task.
 @lru_cache(maxsize=128)
 def _read(
     chosen: DataSet, root: Path, seed: int, stamps: tuple[tuple[int, int], ...]
@@ -74,27 +65,25 @@ def _read(
     return read_samples(chosen, root, seed)
 
 
-def _root(chosen: DataSet, settings: ReformSettings) -> Path:
-    """The folder of the sets with the files of this one, downloaded if necessary."""
-    if settings.path is None:
-        return _HUB.folder(*(f"{HUB_FOLDER}/{name}" for name in chosen.files)) / HUB_FOLDER
-    if not settings.path.is_dir():
-        raise DataError(
-            f"REFORM_PATH={str(settings.path)!r} is not a folder. Set it to ReForm-Eval-Data in "
-            "the publishers' layout (also huggingface_data or a parent), or unset it to download "
-            "the data."
-        )
-    root = root_of(settings.path)
-    if missing := _missing(chosen, root):
-        there = [f"reform_{each.name}" for each in data_sets().values() if not _missing(each, root)]
-        others = f"run --tasks {','.join(there)}" if there else f"unset it to get {HUB_DATASET}"
-        faults = [f"{missing[0]} of {chosen.title} is missing"]
-        raise_faults(root, faults, f"Complete the folder (REFORM_PATH), or {others}.")
-    return root
+def _check_files(chosen: DataSet, root: Path, remedy: str) -> None:
+    """Refuse missing files of a set, naming the sets that are there."""
+    lacking = {
+        each.name: [
+            f"{name} of {each.title} is missing"
+            for name in each.files
+            if not (root / name).is_file()
+        ]
+        for each in data_sets().values()
+    }
+    there = ",".join(f"reform_{name}" for name, files in lacking.items() if not files)
+    others = f" Sets that are complete there: --tasks {there}" if there else ""
+    raise_faults(root, lacking[chosen.name], remedy + others)
 
 
-def _missing(chosen: DataSet, root: Path) -> list[str]:
-    return [name for name in chosen.files if not (root / name).is_file()]
+def root_of(path: Path) -> Path:
+    """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
+    places = (path / "ReForm-Eval-Data" / _HUB_FOLDER, path / _HUB_FOLDER)
+    return next((place for place in places if place.is_dir()), path)
 
 
 # --- images --------------------------------------------------------------------------------------
@@ -110,19 +99,16 @@ def open_image(question: ReformQuestion, folder: Path | None = None) -> Image.Im
         OSError, ValueError: if there is none, or it cannot be read.
     """
     chosen = data_sets().get(question.set)
-    if chosen is None or not question.image_length:
-        raise ValueError("the question does not name its image")
     root = _present(folder or ReformSettings.load().path)
-    place = ImagePlace(question.image_start, question.image_length)
-    return image_of(root / chosen.file, place, chosen.boxes, question.boxes)
+    if chosen is None or root is None or not question.image.length:
+        raise FileNotFoundError(f"no image of {question.set} {question.id} is on this machine")
+    return image_of(root / chosen.file, question.image, chosen.boxes, question.boxes)
 
 
-@lru_cache(maxsize=4)  # of the Hub's copy, which is looked up for each image otherwise
-def _present(folder: Path | None) -> Path:
+@lru_cache(maxsize=4)  # the Hub's copy would be looked up for each image
+def _present(folder: Path | None) -> Path | None:
     found = folder or downloaded(HUB_DATASET)
-    if found is None:
-        raise FileNotFoundError(f"There are no data of {HUB_DATASET} on this machine")
-    return root_of(found)
+    return found and root_of(found)
 
 
 def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Image | None:

@@ -23,11 +23,7 @@ from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord
-from lmms_rpts.tasks.reform_eval.scorer import (
-    LikelihoodScorer,
-    ReformScorer,
-    grades_of,
-)
+from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, ReformScorer, grades_of
 from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
 
 _KINDS: Mapping[str, Kind] = {
@@ -67,9 +63,7 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
     return read if found else None
 
 
-def read_predictions(
-    path: Path, name: str, kind: Kind, method: Method
-) -> tuple[ReformRecord, ...]:
+def read_predictions(path: Path, name: str, kind: Kind, method: Method) -> tuple[ReformRecord, ...]:
     """The graded predictions of a file.
 
     Args:

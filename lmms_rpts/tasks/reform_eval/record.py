@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from collections.abc import Set as AbstractSet
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import Any, ClassVar
 
-from loguru import logger
 from pydantic import Field
 
 from lmms_rpts.base.schema import Flag, Model, Text, Whole
-from lmms_rpts.runs.answers import AnswerRecord
+from lmms_rpts.runs.answers import STRICT, AnswerRecord
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.aggregation import mean
@@ -33,27 +32,28 @@ from lmms_rpts.tasks.reform_eval.sets import (
 
 
 class ReformAsking(Model):
-    """How samples were presented and graded."""
+    """How samples were presented and graded: the settings of these names, if nothing else is said.
 
-    instructions: Text = Field(description="`ours` (built-in) or `published`")
-    instructions_sha256: Text = Field(description="SHA-256 of the instructions, in hexadecimal")
-    duplicates: Whole | None = Field(
-        default=None, description="the setting `duplicates`; null: 5, for captions 1"
-    )
-    wording: WordingChoice = Field(description="the setting `wording`")
-    order: Order = Field(description="the setting `order`")
-    marks: Mark = Field(description="the setting `marks`")
-    in_context: Flag = Field(description="the setting `in_context`")
-    max_tokens: MaxTokens = Field(
-        default="long", description="the setting `max_tokens`; has no effect on likelihood"
-    )
-    reduction: Reduction | None = Field(description="the setting `reduction`; null for generation")
-    seed: Whole = Field(description="the setting `seed`")
-    history: History = Field(
-        default="gold",
-        description="answers in the past rounds of a dialogue: `gold` (the right ones) or "
-        "`online` (the model's own)",
-    )
+    Attributes:
+        instructions: ``ours`` (built-in) or ``published``, and the SHA-256 of their texts.
+        duplicates: null: 5, for captions 1.
+        max_tokens: has no effect on likelihood.
+        reduction: null for generation.
+        history: answers in the past rounds of a dialogue: ``gold`` (the right ones) or ``online``
+            (the model's own).
+    """
+
+    instructions: Text
+    instructions_sha256: Text
+    duplicates: Whole | None = None
+    wording: WordingChoice
+    order: Order
+    marks: Mark
+    in_context: Flag
+    max_tokens: MaxTokens = "long"
+    reduction: Reduction | None
+    seed: Whole
+    history: History = "gold"
 
     @classmethod
     def of(cls, reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
@@ -67,16 +67,6 @@ class ReformAsking(Model):
             reduction=reform.reduction if method == "likelihood" else None,
             history=history,
         )
-
-    @property
-    def times_asked(self) -> str:
-        """Number of times that each sample was presented."""
-        return "5, captions once" if self.duplicates is None else str(self.duplicates)
-
-    @property
-    def length(self) -> str | None:
-        """Maximum length of answers; None for likelihood."""
-        return self.max_tokens if self.reduction is None else None
 
     @property
     def judge(self) -> str:
@@ -135,20 +125,27 @@ class ReformRecord(AnswerRecord):
         text = self.instance.option(self.chosen("rule"))
         return self.answer if text is None else text
 
+    @property
+    def strictly(self) -> tuple[str | None, bool]:
+        """The answer, None without any, and whether it is right: choices by the strict rules."""
+        if self.instance.kind == "choice":
+            # Not the index: duplicates may have different wrong options.
+            return self.instance.option(self.chosen("strict")), self.value("strict") == 1
+        return " ".join(self.answer.casefold().split()) or None, self.score == 1
+
 
 # --- metrics of a set of records -----------------------------------------------------------------
 
 Records = Sequence[ReformRecord]
 
 
-def _by_sample(records: Records) -> list[list[ReformRecord]] | None:
-    """The scored answers to each sample; None if there is one to each at most."""
+def _by_sample(records: Records) -> list[list[ReformRecord]]:
+    """The scored answers to each sample; empty if none has several."""
     found: dict[tuple[str, int], list[ReformRecord]] = defaultdict(list)
     for each in records:
         if each.score is not None:
             found[each.instance.set, each.instance.sample].append(each)
-    samples = list(found.values())
-    return samples if any(len(each) > 1 for each in samples) else None
+    return list(found.values()) if any(len(each) > 1 for each in found.values()) else []
 
 
 def instability(records: Records) -> float | None:
@@ -157,7 +154,7 @@ def instability(records: Records) -> float | None:
     None if no answer could be read: a model that never answers is not stable.
     """
     samples = _by_sample(records)
-    if samples is None or not any(each.is_read for sample in samples for each in sample):
+    if not any(each.is_read for answers in samples for each in answers):
         return None
     texts = {str(at): [each.chosen_text for each in of] for at, of in enumerate(samples)}
     return published.instability(texts)
@@ -168,93 +165,49 @@ def consistent_rate(records: Records) -> float | None:
 
     Samples with a single answer do not count; None if no answer chose an option.
     """
-    several = [
-        {_strictly_chosen(each) for each in answers}
-        for answers in _by_sample(records) or ()
-        if len(answers) > 1 and answers[0].instance.kind != "caption"
-    ]
-    if not any(chosen - {None} for chosen in several):
+    samples = [each for each in _by_sample(records) if len(each) > 1 and not each[0].scale]
+    chosen = [{each.strictly[0] for each in answers} for answers in samples]
+    if not any(each - {None} for each in chosen):
         return None
-    return mean(len(chosen) == 1 and None not in chosen for chosen in several)
+    return mean(len(each) == 1 and None not in each for each in chosen)
 
 
 def accuracy_all(records: Records) -> float | None:
     """The share of samples with right answers only; not of captions."""
-    samples = [
-        [bool(each.value("strict" if each.instance.kind == "choice" else "rule")) for each in of]
-        for of in _by_sample(records) or ()
-        if of[0].instance.kind != "caption"
-    ]
-    return mean(map(all, samples))
+    samples = [each for each in _by_sample(records) if not each[0].scale]
+    return mean(all(each.strictly[1] for each in answers) for answers in samples)
 
 
-def _strictly_chosen(record: ReformRecord) -> str | None:
-    """The answer by strict rules; None if it chose none."""
-    if record.instance.kind == "choice":
-        # Not the index: duplicates may have different wrong options.
-        return record.instance.option(record.chosen("strict"))
-    return " ".join(record.answer.casefold().split()) or None
-
-
-def _rounds(records: Records) -> tuple[float | None, float | None]:
-    """Correlation and slope of the accuracy over the rounds of dialogues; None if undefined."""
+def over_rounds(at: int, records: Records) -> float | None:
+    """Correlation (0) or slope (1) of the accuracy over the rounds of dialogues; else None."""
     scores: dict[int, list[float]] = defaultdict(list)
     for each in records:
         if each.instance.round is not None and each.score is not None:
             scores[each.instance.round].append(each.score)
-    correlation, slope = map(_number, published.multi_round(scores))
-    return correlation, slope
+    found = published.multi_round(scores)[at]
+    return None if math.isnan(found) else found
 
 
-def _number(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _of_captions(name: str) -> Callable[[Records], float | None]:
+def over_captions(name: str, records: Records) -> float | None:
     """A metric of the captions of a whole set; None if it can't be computed."""
-
-    def over(records: Records) -> float | None:
-        rows = tuple(
-            (each.answer, each.instance.answers)
-            for each in records
-            if each.score is not None and each.instance.kind == "caption"
-        )
-        return _number(_caption_score(name, rows)) if rows else None
-
-    return over
+    rows = tuple(
+        (each.answer, each.instance.answers)
+        for each in records
+        if each.score is not None and each.scale
+    )
+    found = _caption_scores(rows, name == "meteor")[name] if rows else math.nan
+    return None if math.isnan(found) else found
 
 
 @lru_cache(maxsize=4)
-def _caption_score(name: str, rows: tuple[tuple[str, tuple[str, ...]], ...]) -> float:
-    if name != published.METEOR:
-        return _raw_scores(rows)[name]
-    score = published.meteor_score(rows)
-    if math.isnan(score):
-        logger.warning("METEOR is missing: it needs Java, which is not installed or failed")
-    return score
+def _caption_scores(rows: tuple[tuple[str, tuple[str, ...]], ...], meteor: bool) -> dict[str, float]:
+    return {"meteor": published.meteor_score(rows)} if meteor else published.raw_scores(rows)
 
 
-@lru_cache(maxsize=2)
-def _raw_scores(rows: tuple[tuple[str, tuple[str, ...]], ...]) -> Mapping[str, float]:
-    scores = published.raw_scores(rows)
-    if math.isnan(scores["cider"]):
-        logger.warning("Caption metrics are missing: no caption has a reference with words")
-    return scores
-
-
-# --- all metrics ---------------------------------------------------------------------------------
-
-
-def _known(record: ReformRecord, value: float | None) -> float | None:
-    return None if record.score is None else value
-
-
-def _hit(record: ReformRecord) -> float | None:
-    """Whether the published rules found a mark; None if no mark is expected."""
-    return record.chosen("rule") is not None if record.instance.kind == "choice" else None
-
-
-_DUPLICATES, _ROUNDS = "The N duplicates of a sample", "Accuracy over the rounds of dialogues"
+_of_choices = partial(Metric, interval=False, listed=False, group="The N duplicates of a sample")
+_of_rounds = partial(
+    Metric, interval=False, listed=False, group="Accuracy over the rounds of dialogues"
+)
 
 METRICS = by_name(
     Metric(
@@ -268,24 +221,14 @@ METRICS = by_name(
         lambda record: None if record.scale else record.score,
         words="by the published rules",
     ),
-    Metric(
-        "accuracy_strict",
-        lambda record: _known(record, record.value("strict")),
-        head="strict",
-        words="by strict rules, of the answers that they decide",
-    ),
-    Metric(
-        "strict_coverage",
-        lambda record: _known(record, record.value("strict") is not None),
-        higher_is_better=None,
-        head="decided",
-        words="share of answers that the strict rules decide",
-        interval=False,
-        tested=False,
-    ),
+    *STRICT,
     Metric(
         "format_hit_rate",
-        lambda record: _known(record, _hit(record)),
+        lambda record: (
+            float(record.chosen("rule") is not None)
+            if record.score is not None and record.instance.kind == "choice"
+            else None
+        ),
         head="hit rate",
         words="share of answers with a mark in round brackets",
         interval=False,
@@ -304,67 +247,52 @@ METRICS = by_name(
         words="of captions",
         interval=False,
     ),
-    *(
-        Metric(name, over=_of_captions(name), head=head, interval=False)
-        for name, head in {"cider": "CIDEr", "bleu_4": "BLEU-4", "meteor": "METEOR"}.items()
-    ),
-    Metric(
+    Metric("cider", over=partial(over_captions, "cider"), head="CIDEr", interval=False),
+    Metric("bleu_4", over=partial(over_captions, "bleu_4"), head="BLEU-4", interval=False),
+    Metric("meteor", over=partial(over_captions, "meteor"), head="METEOR", interval=False),
+    _of_choices(
         "consistent_rate",
         over=consistent_rate,
-        group=_DUPLICATES,
         head="same",
         words="share of samples whose duplicates all choose the same option",
-        listed=False,
-        interval=False,
     ),
-    Metric(
+    _of_choices(
         "accuracy_all",
         over=accuracy_all,
-        group=_DUPLICATES,
         head="all right",
         words="share of samples whose duplicates all choose the right option",
-        listed=False,
-        interval=False,
     ),
-    Metric(
+    _of_rounds(
         "round_slope",
-        over=lambda records: _rounds(records)[1],
-        group=_ROUNDS,
+        over=partial(over_rounds, 1),
         head="slope",
         words="change of the accuracy from round to round",
-        listed=False,
-        interval=False,
     ),
-    Metric(
+    _of_rounds(
         "round_correlation",
-        over=lambda records: _rounds(records)[0],
-        group=_ROUNDS,
+        over=partial(over_rounds, 0),
         head="correlation",
         words="of round and accuracy",
-        listed=False,
-        interval=False,
     ),
 )
+aggregate_instability, aggregate_cider, aggregate_bleu_4, aggregate_meteor = (
+    aggregation.over_all(METRICS[name]) for name in ("instability", "cider", "bleu_4", "meteor")
+)
+"""``aggregation`` of these metrics in the task files."""
 
 
 def process_results(doc: Any, results: Iterable[Any]) -> dict[str, Any]:
     """``process_results`` of all tasks; they list some of these metrics.
 
-    Of a dialogue with online history, the values are lists, with the value of each round.
+    Of a dialogue with online history, whose result is a list, the values are lists, one per round.
     """
-    results = list(results)
-    if not any(isinstance(each, list) for each in results):
-        return aggregation.process_results(ReformRecord, METRICS, doc, results)
-    flat = [part for each in results for part in (each if isinstance(each, list) else [each])]
+    found = list(results)
+    if not any(isinstance(each, list) for each in found):
+        return aggregation.process_results(ReformRecord, METRICS, doc, found)
+    flat = [part for each in found for part in (each if isinstance(each, list) else [each])]
     records = aggregation.read_records(ReformRecord, flat)
     return {
         name: [metric.value(each) for each in records] if metric.value else records
         for name, metric in METRICS.items()
         if metric.listed
     }
-
-
-aggregate_instability, aggregate_cider, aggregate_bleu_4, aggregate_meteor = (
-    aggregation.over_all(METRICS[name]) for name in ("instability", "cider", "bleu_4", "meteor")
-)
-"""``aggregation`` of these metrics in the task files."""
