@@ -137,7 +137,7 @@ class Asked(Model):
         try:
             asked = cls.model_validate({**given, **known}, by_name=True)
         except ValidationError as error:
-            odd = {fault["loc"][0] for fault in error.errors()} & given.keys()
+            odd = {str(fault["loc"][0]) for fault in error.errors()} & given.keys()
             read = {name: _recorded(given[name], cls.model_fields[name].annotation) for name in odd}
             asked = cls.model_validate({**given, **read, **known}, by_name=True)
         asked._document = doc

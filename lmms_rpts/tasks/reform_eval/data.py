@@ -110,9 +110,9 @@ def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Imag
     drawn = image.copy()
     draw = ImageDraw.Draw(drawn)
     for at, (x, y, third, fourth) in enumerate(boxes):
-        right, lower = (x + third, y + fourth) if form == "xywh" else (third, fourth)
-        left, right = sorted((int(x), int(right)))
-        upper, lower = sorted((int(y), int(lower)))
+        across, down = (x + third, y + fourth) if form == "xywh" else (third, fourth)
+        left, right = sorted((int(x), int(across)))
+        upper, lower = sorted((int(y), int(down)))
         # The published code centres a box's line on its edge; Pillow draws it inside.
         half = int(width) // 2
         draw.rectangle(

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Literal, NamedTuple
 
 import yaml
-from pydantic import Field, TypeAdapter, ValidationError
+from pydantic import TypeAdapter, ValidationError
 
 from lmms_rpts.base.schema import Model, Text, all_faults
 from lmms_rpts.tasks.data import raise_faults
@@ -30,13 +30,7 @@ _REMEDY = (
 )
 
 
-class _Human(Model):
-    role: Literal["human"] = Field("human", alias="from")
-    value: Text
-
-
-class _Assistant(Model):
-    role: Literal["assistant"] = Field("assistant", alias="from")
+class _Turn(Model):
     value: Text
 
 
@@ -45,7 +39,7 @@ class Wording(Model):
 
     instructions_generation: tuple[Text, ...] | None = None
     instructions_likelihood: tuple[Text, ...] | None = None
-    in_context: tuple[_Human, _Assistant] | None = None
+    in_context: tuple[_Turn, _Turn] | None = None
 
 
 _FILE = TypeAdapter(Mapping[str, Wording])
@@ -75,16 +69,13 @@ class Instructions(NamedTuple):
         """
         wording, name = self.wordings.get(chosen.title, Wording()), f"instructions_{method}"
         listed: tuple[str, ...] | None = getattr(wording, name)
-        if listed is None:
-            found = self.source == "published" and chosen.family == _FROM_DATA
-            raise_faults(self.place, [f"{chosen.title} has no {name}"] * (not found), _REMEDY)
+        if listed is None and (self.source == "ours" or chosen.family != _FROM_DATA):
+            raise_faults(self.place, [f"{chosen.title} has no {name}"], _REMEDY)
         braces = int(chosen.family in FILLED)
-        wrong = [
-            f"{chosen.title}: {name}[{at}] should be a text with {{}} {'once' * braces or 'nowhere'}"
-            for at, text in enumerate(listed or ())
-            if not text.strip() or text.count("{}") != braces
-        ]
-        raise_faults(self.place, wrong, _REMEDY)
+        for at, text in enumerate(listed or ()):
+            if not text.strip() or text.count("{}") != braces:
+                said = f"should be a text with {braces} {{}} for the caption or task"
+                raise_faults(self.place, [f"{chosen.title}: {name}[{at}] {said}"], _REMEDY)
         return listed or ()
 
     def solved_example(self, chosen: DataSet) -> tuple[str, str] | None:
@@ -96,8 +87,8 @@ class Instructions(NamedTuple):
 def load_instructions(path: Path | None) -> Instructions:
     """The published instructions in a JSON file; None: the built-in ones, five for each set.
 
-    The file has, for each title of a set (``DataSet.title``), the fields of `Wording`; messages
-    have ``from`` and ``value``. Other fields and titles are ignored.
+    The file has, for each title of a set (``DataSet.title``), the fields of `Wording`; the turns of
+    ``in_context`` are objects with ``value``. Other fields and titles are ignored.
 
     Raises:
         DataError: with the sets and fields that are malformed, and the remedy.
@@ -140,8 +131,8 @@ def _own() -> Instructions:
             instructions_generation=tuple(generation for generation, _ in listed),
             instructions_likelihood=tuple(likelihood for _, likelihood in listed),
             in_context=(
-                _Human(value=f"{question} Options: {'; '.join(marked)}."),
-                _Assistant(value=marked[0]),
+                _Turn(value=f"{question} Options: {'; '.join(marked)}."),
+                _Turn(value=marked[0]),
             ),
         )
     return Instructions("ours", path, wordings)

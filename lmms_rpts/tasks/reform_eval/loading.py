@@ -20,7 +20,7 @@ _HUB = HubData(ReformSettings, HUB_DATASET, "to a folder with the publishers' fi
 
 def load(part: str) -> Questions[ReformQuestion]:
     """The questions of a task by its name without ``reform_``; raises DataError for faults."""
-    chosen, method, history = TASKS[f"reform_{part}"]
+    chosen, method, online = TASKS[f"reform_{part}"]
     settings = ReformSettings.load()
     form = Form(chosen, method, load_instructions(settings.instructions), settings)
     form.instructions.of(chosen, method)
@@ -40,7 +40,7 @@ def load(part: str) -> Questions[ReformQuestion]:
     questions = form.questions(samples)
     return Questions(
         Source(root, files, remedy, root),
-        tuple(dialogues_of(questions) if history == "online" else questions),
+        tuple(dialogues_of(questions) if online else questions),
         "sample",
     )
 

@@ -1,7 +1,8 @@
-"""Prediction files of the published code, of which no data of ReForm-Eval are needed.
+"""Prediction files of the published code, which need no data of ReForm-Eval.
 
-Source: run_eval.py of github.com/FudanDISC/ReForm-Eval (df1cfa7). A file is a JSON list of rows. The
-published name says data, formulation and method, as in TDIUC_SingleChoice_likelihood.json.
+A file is a JSON list of rows; its name says data, formulation and method, as in
+TDIUC_SingleChoice_likelihood.json. Source: run_eval.py of github.com/FudanDISC/ReForm-Eval
+(df1cfa7).
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord
-from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, ReformScorer, grades_of
+from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, ReformScorer, choice_grades
 from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
 
 _KINDS: Mapping[str, Kind] = {
@@ -76,16 +77,7 @@ def read_predictions(path: Path, name: str, kind: Kind, method: Method) -> tuple
     """
     scorer = (LikelihoodScorer if method == "likelihood" else ReformScorer)(load_settings())
     # A prediction file contains no more about the settings of the run.
-    scorer.asking = ReformAsking(
-        instructions="published",
-        instructions_sha256="",
-        wording="varied",
-        order="fixed",
-        marks="upper",
-        in_context=True,
-        reduction="sum" if method == "likelihood" else None,
-        seed=0,
-    )
+    scorer.asking = ReformAsking(instructions="published", order="fixed")
     known = {
         "task": f"reform_{name}{'_likelihood' if method == 'likelihood' else ''}",
         "set": name,
@@ -121,7 +113,8 @@ def read_predictions(path: Path, name: str, kind: Kind, method: Method) -> tuple
 
 def _fields(fields: Fields, kind: Kind, method: Method) -> dict[str, Any]:
     """The fields of a question in a row."""
-    choice, options = kind == "choice", ()
+    choice = kind == "choice"
+    options: tuple[str, ...] = ()
     right = "references" if kind == "caption" else "answer"
     if choice:
         options = fields.read("answer_options", data.choices)
@@ -148,7 +141,7 @@ def _graded(prediction: Any, question: ReformQuestion, scorer: ReformScorer) -> 
     else:
         chosen = single_choice_likelihood(prediction)
         found = chosen if 0 <= chosen < len(question.options) else None  # never right, as published
-        text, reason, grades = str(prediction), None, grades_of(found, question)
+        text, reason, grades = str(prediction), None, choice_grades(found, question)
         given = Given(question.option(found) or text, "likelihood")
     record: ReformRecord = scorer.record(given, grades, {}, question, reason, text)
     return record

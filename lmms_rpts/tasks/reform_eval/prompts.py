@@ -103,7 +103,11 @@ def doc_to_target(doc: Doc) -> int | str:
     asked = ReformQuestion.of(doc)
     if asked.method == "likelihood" and asked.right is not None:
         return asked.right
-    return "; ".join(each.gold_text for each in asked.rounds or (asked,))
+    golds = (
+        [each.option(each.right)] if each.options else each.answers
+        for each in asked.rounds or (asked,)
+    )
+    return "; ".join(map(str, chain.from_iterable(golds)))
 
 
 def _turns(asked: ReformQuestion, kwargs: Mapping[str, Any] | None) -> list[str]:

@@ -18,23 +18,39 @@ import numpy as np
 
 from lmms_rpts.base.escaping import storable
 
-RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
-METEOR = "meteor"
-
 Captions = Sequence[tuple[str, Sequence[str]]]
 """Captions by a model, each with its references."""
+
+
+def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
+    """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
+
+    Args:
+        results: rows with ``prediction`` and ``references``, a list of strings. Rows without
+            references are left out; a prediction that is not a string counts as empty.
+        meteor: whether to compute METEOR, which starts Java: some seconds.
+
+    Returns:
+        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; see `raw_scores` and
+        `meteor_score`.
+    """
+    pairs = []
+    for row in results:
+        prediction, references = row.get("prediction"), row.get("references")
+        there = references if isinstance(references, list | tuple) else [references]
+        if texts := [each for each in there if isinstance(each, str)]:
+            pairs.append((prediction if isinstance(prediction, str) else "", texts))
+    return raw_scores(pairs) | ({"meteor": meteor_score(pairs)} if meteor else {})
 
 
 def raw_scores(captions: Captions) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
 
-    These are ReForm-Eval's published scores.
-
-    Returns:
-        The scores by the names in ``RAW``; NaN if no row has a reference with words.
+    These are ReForm-Eval's published scores; NaN if no row has a reference with words.
     """
+    names = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
     if not any(text.split() for _, references in captions for text in references):
-        return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
+        return dict.fromkeys(names, math.nan)  # pycocoevalcap would raise
     from pycocoevalcap.bleu.bleu import Bleu  # slow to import
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
@@ -42,9 +58,8 @@ def raw_scores(captions: Captions) -> dict[str, float]:
     references = {index: list(each[1]) for index, each in enumerate(captions)}
     predictions = {index: [each[0]] for index, each in enumerate(captions)}
     bleu, _ = Bleu(4).compute_score(references, predictions, verbose=0)
-    rouge, _ = Rouge().compute_score(references, predictions)
-    cider, _ = Cider().compute_score(references, predictions)
-    return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
+    others = (each.compute_score(references, predictions)[0] for each in (Rouge(), Cider()))
+    return dict(zip(names, map(float, (*bleu, *others)), strict=True))
 
 
 def meteor_score(captions: Captions) -> float:
@@ -56,8 +71,11 @@ def meteor_score(captions: Captions) -> float:
         return math.nan
     from pycocoevalcap.meteor.meteor import Meteor
 
-    references = {at: list(map(_one_line, each)) for at, (_, each) in enumerate(captions)}
-    predictions = {at: [_one_line(text)] for at, (text, _) in enumerate(captions)}
+    def lines(texts: Sequence[str]) -> list[str]:
+        return [" ".join(storable(each).replace("|||", " ").split()) for each in texts]
+
+    references = {at: lines(each) for at, (_, each) in enumerate(captions)}
+    predictions = {at: lines([text]) for at, (text, _) in enumerate(captions)}
     scorer = Meteor()
     try:
         return float(scorer.compute_score(references, predictions)[0])
@@ -74,10 +92,6 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     from pycocoevalcap.rouge.rouge import Rouge
 
     return float(Rouge().calc_score([prediction], there))
-
-
-def _one_line(text: str) -> str:
-    return " ".join(storable(text).replace("|||", " ").split())
 
 
 # The index for a likelihood prediction that is not an integer; it is never right.
@@ -103,32 +117,24 @@ _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))
 _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _NUMBERS = {"none": "0"} | {word: str(value) for value, word in enumerate(_DIGITS)}
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z']+", text)
-
-
-# English contractions, which are restored from words without the apostrophe.
-_CONTRACTED = _words("""
+# English contractions, which are restored from words that lack one apostrophe.
+_CONTRACTED = re.findall(
+    r"[a-z']+",
+    """
 ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd
 how'll how's isn't it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock
 oughtn't shan't should've shouldn't somebody'll somebody's someone'd someone'll someone's
 something'd something'll that's there'd there're there's they'd they'll they're they've 'twas
 wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll
 who's who've why'll why're why's won't would've wouldn't y'all you'd you'll you're you've
-""")
-# With two apostrophes: either one may be missing, but not both.
-_TWICE_CONTRACTED = _words("""
 couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've
 someone'd've something'd've there'd've they'd've we'd've who'd've wouldn't've y'all'll
 y'all'd've you'd've 'ow's'at
-""")
-
-
+""",
+)
 _CONTRACTIONS = {
     word[:at] + word[at + 1 :]: word
-    for word in _CONTRACTED + _TWICE_CONTRACTED
+    for word in _CONTRACTED
     for at, letter in enumerate(word)
     if letter == "'"
 } | {"somebody'd": "somebodyd"}
@@ -219,9 +225,12 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
     Returns:
         From 0 to ln N; NaN without samples, where the published code divides by zero.
     """
-    if not predictions:
-        return math.nan
-    return sum(_entropy(each) for each in predictions.values()) / len(predictions)
+    entropies = []
+    for each in predictions.values():
+        counts = Counter(one if isinstance(one, Hashable) else repr(one) for one in each)
+        shares = [count / len(each) for count in counts.values()]
+        entropies.append(-sum(share * math.log(share) for share in shares))
+    return sum(entropies) / len(entropies) if entropies else math.nan
 
 
 def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
@@ -245,30 +254,6 @@ def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
     x, y = list(means), list(means.values())
     with np.errstate(divide="ignore", invalid="ignore"):
         return float(np.corrcoef(x, y)[0, 1]), float(np.polyfit(x, y, 1)[0])
-
-
-def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
-
-    For METEOR, white space is collapsed: a line break in any text would raise an error, or wait
-    forever.
-
-    Args:
-        results: rows with ``prediction`` and ``references``, a list of strings. Rows without
-            references are left out; a prediction that is not a string counts as empty.
-        meteor: whether to compute METEOR, which starts Java: some seconds.
-
-    Returns:
-        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
-        METEOR without Java.
-    """
-    pairs = []
-    for row in results:
-        prediction, references = row.get("prediction"), row.get("references")
-        there = references if isinstance(references, list | tuple) else [references]
-        if texts := [each for each in there if isinstance(each, str)]:
-            pairs.append((prediction if isinstance(prediction, str) else "", texts))
-    return raw_scores(pairs) | ({METEOR: meteor_score(pairs)} if meteor else {})
 
 
 def _text(value: Any) -> str | None:
@@ -308,9 +293,3 @@ def _without_punctuation(text: str) -> str:
         removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
         found = found.replace(sign, "" if removed else " ")
     return _PERIOD.sub("", found, count=_PERIODS_REMOVED)
-
-
-def _entropy(predictions: Sequence[Any]) -> float:
-    counts = Counter(each if isinstance(each, Hashable) else repr(each) for each in predictions)
-    shares = [count / len(predictions) for count in counts.values()]
-    return -sum(share * math.log(share) for share in shares)

@@ -45,8 +45,7 @@ class ReformQuestion(Asked):
     round: Whole | None = Field(description="round of a dialogue, from 0; null for other sets")
     history: Several[Several[Text]] = Field(
         default=(),
-        description="question and answer of earlier turns: the solved example, and past rounds with "
-        "their right answers",
+        description="question and answer of earlier turns: the solved example, past rounds (right)",
     )
     image: ImagePlace = Field(
         default=ImagePlace(),
@@ -66,7 +65,7 @@ class ReformQuestion(Asked):
     def dimension(self) -> str | None:
         """The dimension of its set; None for an unknown set."""
         found = data_sets().get(self.set)
-        return found and found.dimension
+        return None if found is None else found.dimension
 
     @property
     def shown(self) -> ShownQuestion:
@@ -106,7 +105,7 @@ class ReformQuestion(Asked):
         return f"({self.marks[index]}) {text}" if index < len(self.marks) else text
 
     def chosen_option(self, response: str) -> tuple[int | None, Grade]:
-        """The index of the option that a response chooses, and its grade as if the first were right.
+        """The index of the option that a response chooses, and its grade if the first were right.
 
         The index is None if it is unclear, or if none is chosen, which is incorrect.
         """

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
-from collections.abc import Set as AbstractSet
+from collections.abc import Iterable, Sequence
 from functools import lru_cache, partial
 from typing import Any, ClassVar
 
@@ -19,59 +18,39 @@ from lmms_rpts.tasks.aggregation import mean
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
-from lmms_rpts.tasks.reform_eval.sets import (
-    History,
-    Mark,
-    MaxTokens,
-    Method,
-    Order,
-    Reduction,
-    ReformSettings,
-    WordingChoice,
-)
+from lmms_rpts.tasks.reform_eval.sets import ReformSettings
 
 
 class ReformAsking(Model):
-    """How samples were presented and graded: the settings of these names, if nothing else is said.
+    """How samples were presented and graded: the settings of these names.
 
     Attributes:
         instructions: ``ours`` (built-in) or ``published``, and the SHA-256 of their texts.
         duplicates: null: 5, for captions 1.
-        max_tokens: has no effect on likelihood.
-        reduction: null for generation.
-        history: answers in the past rounds of a dialogue: ``gold`` (the right ones) or ``online``
-            (the model's own).
     """
 
     instructions: Text
-    instructions_sha256: Text
+    instructions_sha256: Text = ""
     duplicates: Whole | None = None
-    wording: WordingChoice
-    order: Order
-    marks: Mark
-    in_context: Flag
-    max_tokens: MaxTokens = "long"
-    reduction: Reduction | None
-    seed: Whole
-    history: History = "gold"
+    wording: Text = "varied"
+    order: Text = "balanced"
+    marks: Text = "upper"
+    in_context: Flag = True
+    max_tokens: Text = "long"
+    reduction: Text = "sum"
+    seed: Whole = 0
 
     @classmethod
-    def of(cls, reform: ReformSettings, method: Method, history: History = "gold") -> ReformAsking:
+    def of(cls, settings: ReformSettings) -> ReformAsking:
         """The form of the prompts and the grading under these settings."""
-        instructions = load_instructions(reform.instructions)
-        names = ("duplicates", "wording", "order", "marks", "in_context", "max_tokens", "seed")
-        return cls(
-            **{name: getattr(reform, name) for name in names},
-            instructions=instructions.source,
-            instructions_sha256=instructions.sha256,
-            reduction=reform.reduction if method == "likelihood" else None,
-            history=history,
-        )
+        found = load_instructions(settings.instructions)
+        wording = {"instructions": found.source, "instructions_sha256": found.sha256}
+        return cls.model_validate(settings.model_dump() | wording)
 
     @property
     def judge(self) -> str:
         """How answers were graded."""
-        return "rule" if self.reduction is None else f"likelihood ({self.reduction})"
+        return "rule"
 
 
 class ReformRecord(AnswerRecord):
@@ -89,14 +68,6 @@ class ReformRecord(AnswerRecord):
     instance: ReformQuestion = Field(description="one duplicate of the sample, without its image")
     settings: ReformAsking = Field(description="how samples were presented and graded")
 
-    @classmethod
-    def mergeable(cls, one: AbstractSet[ReformAsking], other: AbstractSet[ReformAsking]) -> bool:
-        """Whether samples were presented in the same way, ignoring what differs between tasks."""
-        reductions = {each.reduction for each in one | other} - {None}
-        of_tasks = {"reduction": None, "history": "gold"}
-        ways = [{each.model_copy(update=of_tasks) for each in part} for part in (one, other)]
-        return ways[0] == ways[1] and len(reductions) <= 1
-
     @property
     def scale(self) -> str:
         """What the score measures; empty: whether the answer is right."""
@@ -111,19 +82,6 @@ class ReformRecord(AnswerRecord):
         """The index of the option that a grader found; None if it found none."""
         found = self.grades.get(grader)
         return None if found is None else found.chosen
-
-    @property
-    def is_read(self) -> bool:
-        """Whether an answer could be read: an option of a single choice, or any text."""
-        if self.instance.kind != "choice":
-            return bool(self.answer.strip())
-        return any(each.chosen is not None for each in self.grades.values())
-
-    @property
-    def chosen_text(self) -> str:
-        """The answer for the published instability: an option's text, or the whole response."""
-        text = self.instance.option(self.chosen("rule"))
-        return self.answer if text is None else text
 
     @property
     def strictly(self) -> tuple[str | None, bool]:
@@ -153,11 +111,16 @@ def instability(records: Records) -> float | None:
 
     None if no answer could be read: a model that never answers is not stable.
     """
-    samples = _by_sample(records)
-    if not any(each.is_read for answers in samples for each in answers):
-        return None
-    texts = {str(at): [each.chosen_text for each in of] for at, of in enumerate(samples)}
-    return published.instability(texts)
+    texts: dict[str, list[str]] = {}
+    is_read = False
+    for at, answers in enumerate(_by_sample(records)):
+        # The chosen option, else the whole response.
+        chosen = [each.instance.option(each.chosen("rule")) for each in answers]
+        pairs = zip(answers, chosen, strict=True)
+        texts[str(at)] = [each.answer if text is None else text for each, text in pairs]
+        read = {*chosen} | {each.strictly[0] for each in answers}
+        is_read = is_read or read != {None}
+    return published.instability(texts) if is_read else None
 
 
 def consistent_rate(records: Records) -> float | None:
@@ -200,7 +163,9 @@ def over_captions(name: str, records: Records) -> float | None:
 
 
 @lru_cache(maxsize=4)
-def _caption_scores(rows: tuple[tuple[str, tuple[str, ...]], ...], meteor: bool) -> dict[str, float]:
+def _caption_scores(
+    rows: tuple[tuple[str, tuple[str, ...]], ...], meteor: bool
+) -> dict[str, float]:
     return {"meteor": published.meteor_score(rows)} if meteor else published.raw_scores(rows)
 
 

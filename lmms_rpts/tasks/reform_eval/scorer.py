@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from loguru import logger
 
@@ -13,7 +13,7 @@ from lmms_rpts.base.rows import literal
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.runs.answers import Grade
-from lmms_rpts.scoring.grading import SCORES, Doc, Given, GradingScorer
+from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.tasks.reform_eval.published import (
     kie_open_ended,
@@ -23,7 +23,7 @@ from lmms_rpts.tasks.reform_eval.published import (
 )
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
 from lmms_rpts.tasks.reform_eval.record import METRICS, ReformAsking, ReformRecord
-from lmms_rpts.tasks.reform_eval.sets import History, Method, ReformSettings
+from lmms_rpts.tasks.reform_eval.sets import ReformSettings
 
 
 class ReformScorer(GradingScorer):
@@ -34,46 +34,39 @@ class ReformScorer(GradingScorer):
     QUESTION = ReformQuestion
     RECORD = ReformRecord
     METRICS = METRICS
-    METHOD: ClassVar[Method] = "generation"
-    HISTORY: ClassVar[History] = "gold"
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         super().__init__(settings, judge)
-        self.asking = ReformAsking.of(ReformSettings.load(), self.METHOD, self.HISTORY)
+        self.asking = ReformAsking.of(ReformSettings.load())
 
     def graded_how(self, question: ReformQuestion) -> ReformAsking:
         """How samples were presented and graded."""
         return self.asking
 
     def rules(self, answer: str, question: ReformQuestion) -> dict[str, Grade]:
-        """The grades of a generated answer by the published and the strict rules."""
-        if question.kind == "choice":
-            return _choice_grades(answer, question)
+        """The grades of a generated answer by the published and, of a choice, the strict rules."""
         if question.kind == "caption":
             return {"rule": Grade(score=rouge_l(answer, question.answers), rule="rouge_l")}
-        match = kie_open_ended if question.kind == "kie" else ocr_open_ended
-        accepted = list(question.answers)
-        score = match(answer, accepted if len(accepted) > 1 else accepted[0])
-        return {"rule": Grade(score=float(score), rule=question.kind)}
-
-
-def _choice_grades(answer: str, question: ReformQuestion) -> dict[str, Grade]:
-    chosen = single_choice(answer)
-    index, found = question.chosen_option(answer)
-    score = SCORES[found.outcome] if found.outcome == "incorrect" else None
-    if index is not None:  # two options may have the same text
-        score = float(question.option(index) == question.option(question.right))
-    return {
-        "rule": Grade(
-            score=float(chosen == question.right),
-            answer=question.marked_option(chosen),
-            rule="mark",
-            chosen=chosen,
-        ),
-        "strict": Grade(
-            score=score, answer=question.marked_option(index), rule=found.rule, chosen=index
-        ),
-    }
+        if question.kind != "choice":
+            match = kie_open_ended if question.kind == "kie" else ocr_open_ended
+            accepted = list(question.answers)
+            score = match(answer, accepted if len(accepted) > 1 else accepted[0])
+            return {"rule": Grade(score=float(score), rule=question.kind)}
+        chosen, (index, found) = single_choice(answer), question.chosen_option(answer)
+        strict = 0.0 if found.outcome == "incorrect" else None
+        if index is not None:  # two options may have the same text
+            strict = float(question.option(index) == question.option(question.right))
+        return {
+            "rule": Grade(
+                score=float(chosen == question.right),
+                answer=question.marked_option(chosen),
+                rule="mark",
+                chosen=chosen,
+            ),
+            "strict": Grade(
+                score=strict, answer=question.marked_option(index), rule=found.rule, chosen=index
+            ),
+        }
 
 
 # --- likelihoods ---------------------------------------------------------------------------------
@@ -87,8 +80,6 @@ _MEAN = re.compile(rf"[(\[](?:[\w.]{{1,40}}\()?({_NUMBER})\b")
 
 class LikelihoodScorer(ReformScorer):
     """Grades the likeliest option."""
-
-    METHOD = "likelihood"
 
     def pairs(
         self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]
@@ -112,22 +103,23 @@ class LikelihoodScorer(ReformScorer):
 
     async def score(self, response: Any, question: ReformQuestion, judge: Client) -> ReformRecord:
         """The record of a sample; ``response``: for each option, its likelihood."""
-        numbers: dict[str, tuple[float, ...]] = {}
-        grades: dict[str, Grade] = {}
-        answer, reason = "", None
+        chosen, numbers, reason = None, dict[str, tuple[float, ...]](), None
         try:
-            numbers, reason = _losses(response or (), question, self.asking.reduction == "sum")
-            if reason is None:
-                losses = numbers["losses"]
-                chosen = losses.index(min(losses))
-                answer, grades = question.options[chosen], grades_of(chosen, question)
+            numbers = _losses(response, question, self.asking.reduction == "sum")
+            chosen = numbers["losses"].index(min(numbers["losses"]))
+        except ValueError as error:
+            reason = str(error)
         except Exception as error:
             reason = internal_error(error, "grading likelihoods")
-        given = Given(answer, "likelihood")
-        return self.record(given, grades, {}, question, reason, str(response), numbers=numbers)
+        grades = {} if reason else choice_grades(chosen, question)
+        given = Given(question.option(chosen) or "", "likelihood")
+        record: ReformRecord = self.record(
+            given, grades, {}, question, reason, str(response), numbers=numbers
+        )
+        return record
 
 
-def grades_of(chosen: int | None, question: ReformQuestion) -> dict[str, Grade]:
+def choice_grades(chosen: int | None, question: ReformQuestion) -> dict[str, Grade]:
     """The grades of an option that was chosen by its likelihood; None: it was not offered."""
     grade = Grade(
         score=float(chosen is not None and chosen == question.right),
@@ -140,24 +132,24 @@ def grades_of(chosen: int | None, question: ReformQuestion) -> dict[str, Grade]:
 
 def _losses(
     values: Sequence[Any], question: ReformQuestion, by_sum: bool
-) -> tuple[dict[str, tuple[float, ...]], str | None]:
-    """The losses of the options, those that are compared and the means; or why there are none."""
+) -> dict[str, tuple[float, ...]]:
+    """The losses of the options that are compared, and per token; a ValueError says what lacks."""
     pairs = list(map(read_likelihood, values))
-    means: list[Any] = [mean for mean, _ in pairs]
-    totals: list[Any] = [total for _, total in pairs]
-    if len(means) < len(question.options) or None in means:
-        return {}, "the model did not give a likelihood for every option"
-    if by_sum and None in totals:
-        return {}, (
+    means = tuple(mean for mean, _ in pairs if mean is not None)
+    totals = tuple(-total for _, total in pairs if total is not None)
+    if len(means) < max(len(pairs), len(question.options)):
+        raise ValueError("the model did not give a likelihood for every option")
+    if by_sum and len(totals) < len(means):
+        raise ValueError(
             "the model does not report the number of tokens of an option "
             "(the setting reduction = mean does not need it)"
         )
-    if not all(map(math.isfinite, (*means, *(totals if by_sum else ())))):
-        return {}, "the likelihood of an option is not a finite number"
-    compared = [-each for each in totals] if by_sum else means
-    if len(set(compared)) == 1 < len(compared):
-        return {}, "the likelihoods of all options are equal: the model computes none"
-    return {"losses": tuple(map(float, compared)), "means": tuple(map(float, means))}, None
+    compared = totals if by_sum else means
+    if not all(map(math.isfinite, (*means, *compared))):
+        raise ValueError("the likelihood of an option is not a finite number")
+    if len({*compared}) == 1 < len(compared):
+        raise ValueError("the likelihoods of all options are equal: the model computes none")
+    return {"losses": compared, "means": means}
 
 
 def read_likelihood(value: Any) -> tuple[float | None, float | None]:
@@ -165,7 +157,7 @@ def read_likelihood(value: Any) -> tuple[float | None, float | None]:
 
     None where they are not known. lmms-eval turns what the model returns into text.
     """
-    text = value if isinstance(value, str) else str(value)
+    text = str(value)
     if found := _WITH_SUM.fullmatch(text):
         return float(found[1]), float(found[2])
     found = _MEAN.match(text)
@@ -178,8 +170,6 @@ def read_likelihood(value: Any) -> tuple[float | None, float | None]:
 class OnlineScorer(ReformScorer):
     """Grades the rounds of dialogues whose history has the model's own answers."""
 
-    HISTORY = "online"
-
     def pairs(
         self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]
     ) -> list[list[tuple[Any, Doc]]]:
@@ -187,18 +177,15 @@ class OnlineScorer(ReformScorer):
         found: list[list[tuple[Any, Doc]]] = []
         ended = 0
         for responses, doc in zip(resps, docs, strict=True):
-            rounds = doc["rounds"]
+            found.append([])
             given = responses if isinstance(responses, list | tuple) else [responses]
-            talks = [outputs_of(each) for each in given or [None]]
-            ended += sum(len(talk) < len(rounds) for talk in talks)
-            outputs = [[*talk, *[None] * len(rounds)][: len(rounds)] for talk in talks]
-            found.append(
-                [
+            for talk in map(outputs_of, given or [None]):
+                ended += len(talk) < len(doc["rounds"])
+                outputs = [*talk, *[None] * len(doc["rounds"])]
+                found[-1] += [
                     (each if isinstance(each, str) else None, asked)
-                    for talk in outputs
-                    for each, asked in zip(talk, rounds, strict=True)
+                    for each, asked in zip(outputs, doc["rounds"], strict=False)
                 ]
-            )
         if ended:
             logger.warning(
                 "{} of {} dialogues ended before their last round: some wrappers end a whole batch "

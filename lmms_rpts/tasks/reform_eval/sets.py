@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -13,14 +13,6 @@ from lmms_rpts.base.settings import Place, Table, setting
 
 Kind = Literal["choice", "ocr", "kie", "caption"]
 Method = Literal["generation", "likelihood"]
-METHODS: tuple[Method, ...] = ("generation", "likelihood")
-Mark = Literal["upper", "lower", "number", "random"]
-History = Literal["gold", "online"]
-"""Answers in the past rounds of a dialogue: the right ones, or the model's own."""
-Order = Literal["balanced", "fixed"]
-WordingChoice = Literal["varied", "fixed"]
-Reduction = Literal["sum", "mean"]
-MaxTokens = Literal["long", "published"]
 
 # The 8 dimensions: end of the group name, and published name.
 DIMENSIONS = {
@@ -37,20 +29,16 @@ DIMENSIONS = {
 
 @dataclass(frozen=True, slots=True)
 class DataSet:
-    """One data set, as in its published configuration (arXiv 2310.02569).
+    """One data set, as in its published configuration (arXiv 2310.02569): a row of ``sets.csv``.
 
     Attributes:
-        name: name of the task, without ``reform_``.
-        title: name in the publishers' README.
+        name, title: name of the task, without ``reform_``; name in the publishers' README.
         dimension: one of the values of ``DIMENSIONS``.
-        config: file name of the published configuration.
-        file: data file, below ``huggingface_data``; it contains the images.
-        layout: name of the layout of the file, see ``layouts.csv``.
+        config, file: published configuration; data file, which contains the images.
+        layout, variant: of the file, see ``layouts.csv``.
         kind: how answers are given and graded.
         family: name of the group of instructions.
-        version, split: values required in the file; empty: not checked.
-        variant: distinguishes sets with the same layout; may be empty.
-        dataset_name: value required in the file; empty: not checked.
+        version, split, dataset_name: values required in the file; empty: not checked.
         boxes: ``xywh N`` or ``xyxy N``: draw boxes of this format, with lines N pixels wide;
             ``crop``: crop the image to its box; empty: ignore boxes.
         max_tokens: number of new tokens as published.
@@ -70,16 +58,6 @@ class DataSet:
     dataset_name: str
     boxes: str
     max_tokens: int
-
-    @property
-    def methods(self) -> tuple[Method, ...]:
-        """The possible answer methods: single choice also by the likelihood of the options."""
-        return METHODS if self.kind == "choice" else ("generation",)
-
-    @property
-    def form(self) -> str:
-        """The form of the answers: ``choice``, ``open`` or ``caption``."""
-        return "open" if self.kind in ("ocr", "kie") else self.kind
 
     @property
     def files(self) -> tuple[str, ...]:
@@ -109,44 +87,36 @@ class ReformTask(NamedTuple):
     """A task: a set, how answers are obtained, and whose answers a dialogue's history contains."""
 
     set: DataSet
-    method: Method
-    history: History
+    method: Method = "generation"
+    online: bool = False
 
 
-# What the end of a task's name means.
-_WAYS: Mapping[str, tuple[Method, History]] = {
-    "": ("generation", "gold"),
-    "_likelihood": ("likelihood", "gold"),
-    "_online": ("generation", "online"),
-}
+def _tasks() -> Iterator[tuple[str, ReformTask]]:
+    for each in data_sets().values():
+        yield f"reform_{each.name}", ReformTask(each)
+    for each in data_sets().values():
+        if each.kind == "choice":
+            yield f"reform_{each.name}_likelihood", ReformTask(each, "likelihood")
+        if each.layout == "dialogue":
+            yield f"reform_{each.name}_online", ReformTask(each, online=True)
 
-# All tasks by name.
-TASKS: Mapping[str, ReformTask] = {
-    f"reform_{chosen.name}{end}": ReformTask(chosen, method, history)
-    for end, (method, history) in _WAYS.items()
-    for chosen in data_sets().values()
-    if (chosen.layout == "dialogue" if history == "online" else method in chosen.methods)
-}
+
+TASKS: Mapping[str, ReformTask] = dict(_tasks())
 
 
 def _groups() -> dict[str, tuple[str, ...]]:
+    short = {title: name for name, title in DIMENSIONS.items()}
     found: dict[str, tuple[str, ...]] = {}
-    for end, way in _WAYS.items():
-        tasks = {name: each.set for name, each in TASKS.items() if each[1:] == way}
-        for name, dimension in DIMENSIONS.items():
-            listed = tuple(task for task, chosen in tasks.items() if chosen.dimension == dimension)
-            if listed:
-                found[f"reform_{name}{end}"] = listed
-        if end != "_online":
-            found[f"reform_eval{end}"] = tuple(tasks)
+    for name, task in TASKS.items():
+        end = name.removeprefix(f"reform_{task.set.name}")
+        groups = (short[task.set.dimension], *(() if task.online else ("eval",)))
+        for group in (f"reform_{each}{end}" for each in groups):
+            found[group] = (*found.get(group, ()), name)
     return found
 
 
-# The groups of tasks by name: all, each dimension, the same by likelihood, and online.
+# All sets, and those of each dimension.
 GROUPS: Mapping[str, tuple[str, ...]] = _groups()
-
-# Number of times that a sample is presented, as the publishers recommend; captions once.
-_DUPLICATES = 5
 
 
 class ReformSettings(Table, env_prefix="REFORM_"):
@@ -158,23 +128,27 @@ class ReformSettings(Table, env_prefix="REFORM_"):
     duplicates: int | None = setting(
         None, "times each sample is presented; 5, captions 1", ge=1, le=1000
     )
-    wording: WordingChoice = setting("varied", "`varied`: each duplicate has another instruction")
-    order: Order = setting(
+    wording: Literal["varied", "fixed"] = setting(
+        "varied", "`varied`: each duplicate has another instruction"
+    )
+    order: Literal["balanced", "fixed"] = setting(
         "balanced", "`balanced`: the order of options changes between duplicates"
     )
-    max_tokens: MaxTokens = setting(
+    max_tokens: Literal["long", "published"] = setting(
         "long", "`long`: 1024 new tokens, captions 256; `published`: 30, captions 12 to 16"
     )
-    marks: Mark = setting("upper", "marks of options; `random`: drawn for each duplicate")
+    marks: Literal["upper", "lower", "number", "random"] = setting(
+        "upper", "marks of options; `random`: drawn for each duplicate"
+    )
     in_context: bool = setting(True, "a solved example before each single choice by generation")
     limit: int | None = setting(
         None, "use the first N samples of each set", "REFORM_LIMIT_SAMPLES", ge=1
     )
-    reduction: Reduction = setting(
+    reduction: Literal["sum", "mean"] = setting(
         "sum", "likelihood of an option: `sum` (published) or `mean` of its tokens"
     )
     seed: int = setting(0, "seed for all random draws", ge=0, le=2**32)
 
     def duplicates_of(self, chosen: DataSet) -> int:
-        """Number of times that each sample of a set is presented."""
-        return self.duplicates or (1 if chosen.kind == "caption" else _DUPLICATES)
+        """Number of times that each sample of a set is presented: 5 as the publishers recommend."""
+        return self.duplicates or (1 if chosen.kind == "caption" else 5)

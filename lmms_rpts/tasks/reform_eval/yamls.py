@@ -23,10 +23,11 @@ def task_files() -> dict[str, str]:
 
 
 def _task(name: str) -> Iterator[str]:
-    chosen, method, history = TASKS[name]
-    form = chosen.form if method == "generation" else method
+    chosen, method, online = TASKS[name]
+    form = {"ocr": "open", "kie": "open"}.get(chosen.kind, chosen.kind)
+    template = "online" if online else "likelihood" if method == "likelihood" else form
     yield f"task: {name}"
-    yield f"include: _{'online' if history == 'online' else form}_template_yaml"
+    yield f"include: _{template}_template_yaml"
     yield f"dataset_name: {name.removeprefix('reform_')}"
 
 
