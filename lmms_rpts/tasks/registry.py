@@ -13,7 +13,7 @@ from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknow
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.reform_eval.benchmark import BENCHMARK as REFORM_EVAL
+from lmms_rpts.tasks.reform_eval.task import BENCHMARK as REFORM_EVAL
 from lmms_rpts.tasks.rome.task import BENCHMARK as ROME
 from lmms_rpts.tasks.rpts_eval.task import BENCHMARK as RPTS_EVAL
 

@@ -135,18 +135,12 @@ class Turn(NamedTuple):
 
 
 class Sample(NamedTuple):
-    """One sample of a data set.
+    """One sample of a data set, with what its layout has.
 
-    Attributes:
-        id: id in the data, or the index.
-        image: location of the image in the first file of the set.
-        question: phrasings of the question; empty: the instruction is the question.
-        filling: what fills the braces of the instruction.
-        options: options in the order of the data; empty for free answers.
-        right: index of the right option; None for free answers.
-        answers: accepted free answers, or reference captions.
-        round, history: for dialogues, the round, from 0, and the rounds before it.
-        instructions: instructions in the data, if any.
+    ``id`` may be the index; ``question`` are phrasings (none: the instruction is the question),
+    whose braces ``filling`` fills; ``right`` is the index of the right option in the order of the
+    data; ``answers`` are accepted free answers, or reference captions. ``history`` are the rounds
+    of a dialogue before this one.
     """
 
     id: str | int

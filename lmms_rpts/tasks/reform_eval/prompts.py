@@ -12,8 +12,8 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.tasks.reform_eval.loading import open_image
 from lmms_rpts.tasks.reform_eval.questions import PREFIX, ReformQuestion, marks_of
+from lmms_rpts.tasks.reform_eval.task import open_image
 
 Doc = Mapping[str, Any]
 
@@ -25,9 +25,8 @@ _NEXT_TURN = "\nUser:"
 def text_form(turns: Sequence[str], prefix: str | None) -> str:
     """A conversation as one text that ends where the model continues with its answer.
 
-    Args:
-        turns: alternating turns of user and model; the last is the user's.
-        prefix: beginning of the answer; None: the text does not begin it.
+    ``turns`` alternate between user and model; the last is the user's. ``prefix`` is the beginning
+    of the answer; None: the text does not begin it.
     """
     lines = [f"{role}: {turn}" for role, turn in zip(cycle(("User", "Bot")), turns)]
     return "\n".join([*lines, f"Bot: {prefix}" if prefix else "Bot:"])
@@ -48,15 +47,15 @@ def doc_to_text(
     """The conversation as one text, for wrappers that take image and text separately.
 
     Args:
-        lmms_eval_specific_kwargs: ``pre_prompt``, before the conversation, and ``post_prompt``,
-            after its last question.
+        lmms_eval_specific_kwargs: ``pre_prompt`` and ``post_prompt``, the texts before the
+            conversation and after its last question.
         round_idx: number of the round of a dialogue; None and 0 mean the first.
         previous_output: the model's outputs in the earlier rounds.
 
     Returns:
         The text; for later rounds a tuple of images, text, whether the dialogue is over, the
-        outputs so far, and None. If a wrapper continues after the end, as in a batch whose first
-        dialogue is longer, the last round is repeated.
+        outputs so far, and None. After the end, the last round is repeated: some wrappers continue
+        until the first dialogue of a batch is over.
     """
     asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=True)
     prefix = PREFIX if asked.begins_answer else None
@@ -72,15 +71,10 @@ def doc_to_messages(
     previous_round_info: Any = None,
     prefill: bool = False,
 ) -> Any:
-    """The conversation as messages, for chat models; other arguments as for ``doc_to_text``.
+    """The conversation as messages with the image in the first one, as ``doc_to_text``.
 
-    Args:
-        prefill: whether a last message of the assistant begins the answer, where the task does so.
-            Servers would reject that; ``hf_multimodal`` asks for it.
-
-    Returns:
-        The messages, with the image in the first one; for later rounds a tuple of messages,
-        whether the dialogue is over, the outputs so far, and None.
+    ``prefill``: whether a last message of the assistant begins the answer, where the task does so.
+    Servers would reject that; ``hf_multimodal`` asks for it.
     """
     asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=prefill)
     texts = _turns(asked, lmms_eval_specific_kwargs)

@@ -25,14 +25,10 @@ Captions = Sequence[tuple[str, Sequence[str]]]
 def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
 
-    Args:
-        results: rows with ``prediction`` and ``references``, a list of strings. Rows without
-            references are left out; a prediction that is not a string counts as empty.
-        meteor: whether to compute METEOR, which starts Java: some seconds.
-
-    Returns:
-        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; see `raw_scores` and
-        `meteor_score`.
+    ``results`` are rows with ``prediction`` and ``references``, a list of strings. Rows without
+    references are left out; a prediction that is not a string counts as empty. ``meteor``: whether
+    to compute METEOR, which starts Java: some seconds. Returns ``bleu_1`` to ``bleu_4``,
+    ``rouge_l``, ``cider``, ``meteor``; see `raw_scores` and `meteor_score`.
     """
     pairs = []
     for row in results:
@@ -94,9 +90,6 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
     return float(Rouge().calc_score([prediction], there))
 
 
-# The index for a likelihood prediction that is not an integer; it is never right.
-NO_INDEX = -1
-
 _MARKS = {
     "all": re.compile(r"\([1-9A-Za-z]\)"),
     "upper": re.compile(r"\([A-Z]\)"),
@@ -148,16 +141,8 @@ def single_choice(
     The first mark in round brackets counts, whether it was offered or not: ``(A)``, ``(a)`` and
     ``(1)`` are 0. The published scores don't use ``options``; with them, an answer without a mark
     that equals an option exactly chooses that option. Anything but a string chooses nothing.
-
-    Args:
-        alphabet: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as in the
-            published scores.
-
-    Raises:
-        ValueError: if the alphabet is unknown.
+    ``alphabet``: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as published.
     """
-    if alphabet not in _MARKS:
-        raise ValueError(f"Unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
     if not isinstance(prediction, str):
         return None
     found = _MARKS[alphabet].search(prediction)
@@ -169,12 +154,12 @@ def single_choice(
 
 
 def single_choice_likelihood(prediction: Any) -> int:
-    """The index that was predicted by likelihood; ``NO_INDEX`` for anything but an integer.
+    """The index that was predicted by likelihood; -1, never right, for anything but an integer.
 
     NumPy integers are accepted, unlike in the published code; booleans and ``"1"`` are not.
     """
     whole = isinstance(prediction, int | np.integer) and not isinstance(prediction, bool)
-    return int(prediction) if whole else NO_INDEX
+    return int(prediction) if whole else -1
 
 
 def ocr_open_ended(prediction: Any, answer: Any) -> int:
@@ -184,10 +169,13 @@ def ocr_open_ended(prediction: Any, answer: Any) -> int:
     it is found in every prediction with a word. A list is joined: the prediction must contain all
     its strings in this order. A number is converted to a string; other types are not found.
     """
-    said, wanted = _joined(prediction), _joined(answer)
-    if said is None or wanted is None:
-        return 0
-    return int(_has_words(_ascii_words(said), _ascii_words(wanted)))
+    joined = []
+    for value in (prediction, answer):
+        texts = [_text(each) for each in (value if isinstance(value, list | tuple) else [value])]
+        if None in texts:
+            return 0
+        joined.append(_NOT_ASCII_WORD.sub("", " ".join(filter(None, texts))).lower())
+    return int(_has_words(*joined))
 
 
 def kie_open_ended(prediction: Any, answer: Any) -> int:
@@ -209,21 +197,22 @@ def kie_open_ended(prediction: Any, answer: Any) -> int:
 
 def normalise(text: str) -> str:
     """A text normalised for comparison by the key-information rule."""
-    words = _without_punctuation(text.replace("\n", " ").replace("\t", " ").strip()).lower().split()
-    numbers = [_NUMBERS.get(word, word) for word in words]
-    kept = [word for word in numbers if word not in _ARTICLES]
+    text = found = text.replace("\n", " ").replace("\t", " ").strip()
+    comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
+    for sign in _PUNCTUATION:  # removed, or replaced by a space if it is never next to a space
+        removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
+        found = found.replace(sign, "" if removed else " ")
+    words = _PERIOD.sub("", found, count=_PERIODS_REMOVED).lower().split()
+    kept = [_NUMBERS.get(word, word) for word in words if word not in _ARTICLES]
     return " ".join(_CONTRACTIONS.get(word, word) for word in kept)
 
 
 def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
-    """The mean over samples of the entropy (nats) of the predictions of one sample.
+    """The mean over samples of the entropy (nats) of the predictions of one sample: 0 to ln N.
 
-    Args:
-        predictions: for each sample, the text of the option that each duplicate chose, or the
-            unchanged prediction if it chose none.
-
-    Returns:
-        From 0 to ln N; NaN without samples, where the published code divides by zero.
+    ``predictions``: for each sample, the text of the option that each duplicate chose, or the
+    unchanged prediction if it chose none. NaN without samples, where the published code divides by
+    zero.
     """
     entropies = []
     for each in predictions.values():
@@ -236,13 +225,10 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
 def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
     """How the mean score changes with the round of a dialogue.
 
-    Args:
-        scores: the scores of each round by its number, an integer or a string. Rounds with another
-            name or without scores are ignored.
-
-    Returns:
-        Pearson's correlation of round and mean score, NaN if the means are all equal or there is
-        one round; and the slope of the regression line, 0 for one round, NaN for none.
+    ``scores`` are those of each round by its number, an integer or a string; rounds with another
+    name or without scores are ignored. Returns Pearson's correlation of round and mean score, NaN
+    if the means are all equal or there is one round; and the slope of the regression line, 0 for
+    one round, NaN for none.
     """
     means = {
         int(name): float(np.mean(each))
@@ -263,18 +249,6 @@ def _text(value: Any) -> str | None:
     return repr(value) if number else None
 
 
-def _joined(value: Any) -> str | None:
-    """A string, or the strings of a list joined by spaces."""
-    if not isinstance(value, list | tuple):
-        return _text(value)
-    texts = [_text(each) for each in value]
-    return None if None in texts else " ".join(filter(None, texts))
-
-
-def _ascii_words(text: str) -> str:
-    return _NOT_ASCII_WORD.sub("", text).lower()
-
-
 def _has_words(text: str, wanted: str) -> bool:
     r"""Whether ``\bwanted\b`` is found; word boundaries are marked in both, for linear time."""
     inner = _with_boundaries(wanted).removeprefix("\0b").removesuffix("\0b")
@@ -283,13 +257,3 @@ def _has_words(text: str, wanted: str) -> bool:
 
 def _with_boundaries(text: str) -> str:
     return _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", text)
-
-
-def _without_punctuation(text: str) -> str:
-    """Remove each punctuation sign, or replace it by a space if it is never next to a space."""
-    found = text
-    comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
-    for sign in _PUNCTUATION:
-        removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
-        found = found.replace(sign, "" if removed else " ")
-    return _PERIOD.sub("", found, count=_PERIODS_REMOVED)

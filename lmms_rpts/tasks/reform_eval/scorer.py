@@ -72,10 +72,12 @@ class ReformScorer(GradingScorer):
 # --- likelihoods ---------------------------------------------------------------------------------
 
 _NUMBER = r"-?(?:inf|nan|\d{1,25}(?:\.\d{0,25})?(?:e[-+]?\d{1,3})?)"
-# "(2.5, True, -5.0, 2)" of hf_multimodal: the mean loss and the sum of the log-probabilities.
-_WITH_SUM = re.compile(rf"[(\[]({_NUMBER}), (?:True|False), ({_NUMBER}), \d{{1,9}}[)\]]")
-# "(2.5, True)", "(np.float64(2.5), np.True_)", "[tensor(2.5), False]" of other wrappers.
-_MEAN = re.compile(rf"[(\[](?:[\w.]{{1,40}}\()?({_NUMBER})\b")
+# "(2.5, True, -5.0, 2)" of hf_multimodal: the mean loss of an option per token, and the sum of the
+# log-probabilities of its tokens. "(2.5, True)", "(np.float64(2.5), np.True_)",
+# "[tensor(2.5), False]" of other wrappers: the first alone. lmms-eval turns all of them into text.
+_LIKELIHOOD = re.compile(
+    rf"[(\[](?:[\w.]{{1,40}}\()?({_NUMBER})\b(?:, (?:True|False), ({_NUMBER}), \d{{1,9}}[)\]]\Z)?"
+)
 
 
 class LikelihoodScorer(ReformScorer):
@@ -134,10 +136,10 @@ def _losses(
     values: Sequence[Any], question: ReformQuestion, by_sum: bool
 ) -> dict[str, tuple[float, ...]]:
     """The losses of the options that are compared, and per token; a ValueError says what lacks."""
-    pairs = list(map(read_likelihood, values))
-    means = tuple(mean for mean, _ in pairs if mean is not None)
-    totals = tuple(-total for _, total in pairs if total is not None)
-    if len(means) < max(len(pairs), len(question.options)):
+    found = [each for each in map(_LIKELIHOOD.match, map(str, values)) if each]
+    means = tuple(float(each[1]) for each in found)
+    totals = tuple(-float(each[2]) for each in found if each[2])
+    if len(means) < max(len(values), len(question.options)):
         raise ValueError("the model did not give a likelihood for every option")
     if by_sum and len(totals) < len(means):
         raise ValueError(
@@ -150,18 +152,6 @@ def _losses(
     if len({*compared}) == 1 < len(compared):
         raise ValueError("the likelihoods of all options are equal: the model computes none")
     return {"losses": compared, "means": means}
-
-
-def read_likelihood(value: Any) -> tuple[float | None, float | None]:
-    """The mean loss of an option per token, and the sum of the log-probabilities of its tokens.
-
-    None where they are not known. lmms-eval turns what the model returns into text.
-    """
-    text = str(value)
-    if found := _WITH_SUM.fullmatch(text):
-        return float(found[1]), float(found[2])
-    found = _MEAN.match(text)
-    return (float(found[1]) if found else None), None
 
 
 # --- dialogues with online history ---------------------------------------------------------------

@@ -1,4 +1,4 @@
-"""The data of ReForm-Eval on this machine: loaded and checked before a run, and their images."""
+"""ReForm-Eval: its data on this machine, loaded and checked before a run, and their images."""
 
 from __future__ import annotations
 
@@ -7,12 +7,17 @@ from pathlib import Path
 
 from PIL import Image
 
+from lmms_rpts.base.settings import Settings
+from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import HubData, downloaded, raise_faults
 from lmms_rpts.tasks.questions import Questions, Source
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of, read_samples
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
+from lmms_rpts.tasks.reform_eval.predictions import find_published
 from lmms_rpts.tasks.reform_eval.questions import MARKS, Form, ReformQuestion, dialogues_of
-from lmms_rpts.tasks.reform_eval.sets import TASKS, DataSet, ReformSettings, data_sets
+from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord
+from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, OnlineScorer, ReformScorer
+from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS, DataSet, ReformSettings, data_sets
 
 HUB_DATASET, _HUB_FOLDER = "Aweminus/ReForm-Eval-Data", "huggingface_data"
 _HUB = HubData(ReformSettings, HUB_DATASET, "to a folder with the publishers' files")
@@ -122,3 +127,40 @@ def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Im
 def images_folder(part: str) -> Path | None:
     """The folder of the data on this machine, which contain the images; None if there is none."""
     return _HUB.present()
+
+
+def _scorer(task: str, settings: Settings, judge: str | None) -> ReformScorer:
+    kind = LikelihoodScorer if TASKS[task].method == "likelihood" else ReformScorer
+    return kind(settings, judge)
+
+
+BENCHMARK = Benchmark(
+    name="reform",
+    title="ReForm-Eval",
+    folder=Path(__file__).parent,
+    dataset=HUB_DATASET,
+    settings=ReformSettings,
+    tasks={task: task.removeprefix("reform_") for task in TASKS},
+    groups=GROUPS,
+    load=load,
+    check=check,
+    scorer=_scorer,
+    filters={
+        "reform_answer": ReformScorer,
+        "reform_likelihood": LikelihoodScorer,
+        "reform_online": OnlineScorer,
+    },
+    record=ReformRecord,
+    metrics=METRICS,
+    by=("dimension", "task", "kind", "method", "round", "duplicate"),
+    by_task=True,
+    order=tuple(name for name, task in TASKS.items() if not task.online),
+    columns=(
+        *("score", "accuracy_strict", "strict_coverage", "format_hit_rate"),
+        *("instability", "cider", "bleu_4"),
+    ),
+    foreign=find_published,
+    tokens=tokens,
+    images=images_folder,
+    picture=picture_of,
+)
