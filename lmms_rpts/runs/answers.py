@@ -57,10 +57,10 @@ class AnswerRecord(Record):
         found = self.grades.get(grader)
         return None if found is None else found.score
 
-    def finding(self, name: str) -> str | None:
-        """What a judge said; None if it was not asked, or failed."""
+    def said(self, name: str, word: str) -> float | None:
+        """Whether a judge said this word; None if it was not asked, or failed."""
         found = self.findings.get(name)
-        return None if found is None else found.value
+        return None if found is None or found.value is None else float(found.value == word)
 
     @property
     def final(self) -> str | None:

@@ -144,8 +144,8 @@ class HubData:
             f"unset it to download {self.name}."
         )
 
-    def present(self) -> Path | None:
-        """The folder, if it is on this machine; nothing is downloaded."""
+    def present(self, part: str = "") -> Path | None:
+        """The folder of any part, if it is on this machine; nothing is downloaded."""
         place: Path | None = self.settings.load().path or downloaded(self.name)
         folder = place.parent if place is not None and place.is_file() else place
         return folder if folder is not None and folder.is_dir() else None

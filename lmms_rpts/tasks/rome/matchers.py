@@ -28,30 +28,16 @@ from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.schema import Share, shown
 
 _INDICATORS = ("Answer:", "Answer", "答案：", "答案:", "答案")
-_BOXED = "\\boxed{"
+_BOXED = re.compile(r"\\boxed\{([^}]+)\}")
 # The space is taken to be U+00A0, as in other ports of these rules.
 _LOOK_ALIKES = str.maketrans({"′": "'", "\u00a0": " ", "‐": "-", "−": "-", "–": "-", "⋅": "·"})
 
 # After this, "<Img>" can't occur: its "I" is removed with the letters of "INST".
 _NO_CHOICE_LETTERS = str.maketrans(dict.fromkeys("INST/"))
 _CHOICE_WORDS = (
-    "boxed",
-    "Answer:",
-    "Answer is",
-    "answer is",
-    "option is",
-    "Correct option",
-    "correct option",
-    "Answer",
-    "answer",
-    "故选",
-    "选择",
-    "正确选项为",
-    "答案选",
-    "答案为",
-    "答案是",
-    "因此",
-    "答案",
+    *("boxed", "Answer:", "Answer is", "answer is", "option is", "Correct option"),
+    *("correct option", "Answer", "answer", "故选", "选择", "正确选项为", "答案选", "答案为"),
+    *("答案是", "因此", "答案"),
 )
 _LEADING_CHOICE = re.compile(r"([A-Z])\.")
 _NOT_A_CHOICE = re.compile(r"[^A-Z]+")
@@ -69,22 +55,9 @@ def extract_answer(response: str) -> str:
     for indicator in _INDICATORS:
         if indicator in response:
             return response.rsplit(indicator, 1)[-1].strip()
-    boxed = _first_box(response)
-    return response if boxed is None else boxed.strip()
-
-
-def _first_box(response: str) -> str | None:
-    """The content of the first box that is not empty, up to its first closing brace."""
-    start = response.find(_BOXED)
-    while start >= 0:
-        start += len(_BOXED)
-        end = response.find("}", start)
-        if end < 0:
-            return None
-        if end > start:
-            return response[start:end]
-        start = response.find(_BOXED, start)
-    return None
+    # Up to the last brace: after it no box is closed, and each would be searched to the end.
+    boxed = _BOXED.search(response[: response.rfind("}") + 1])
+    return boxed[1].strip() if boxed else response
 
 
 def normalise(answer: str) -> str:
@@ -100,8 +73,7 @@ def choice_letters(answer: str) -> str:
     word counts: "Answer: B. Area" gives "BA".
     """
     text = answer.replace("The", "").replace("If", "").translate(_NO_CHOICE_LETTERS).strip()
-    leading = _LEADING_CHOICE.match(text)
-    if leading:
+    if leading := _LEADING_CHOICE.match(text):
         return leading.group(1)
     for word in _CHOICE_WORDS:
         if word in text:
@@ -110,16 +82,9 @@ def choice_letters(answer: str) -> str:
     return _NOT_A_CHOICE.sub("", text)
 
 
-def last_number(answer: str) -> float | None:
-    """The last number, without thousands separators, exponents or fractions. May be infinite."""
-    found = _NUMBER.findall(answer)
-    return float(found[-1]) if found else None
-
-
-def first_number(answer: str) -> float | None:
-    """The first number, read as `last_number` reads it. May be infinite."""
-    found = _NUMBER.search(answer)
-    return None if found is None else float(found.group())
+def numbers(answer: str) -> list[float]:
+    """Its numbers, without thousands separators, exponents or fractions. May be infinite."""
+    return list(map(float, _NUMBER.findall(answer)))
 
 
 def first_time(answer: str) -> int | None:
@@ -190,12 +155,8 @@ class OrderedList(Rule):
 
     def __call__(self, answer: str) -> float:
         joined = self.order if isinstance(self.order, str) else ",".join(self.order)
-        place, folded = 0, answer.lower()
-        for character in joined.lower().replace(" ", ""):
-            place = folded.find(character, place) + 1
-            if place == 0:
-                return 0.0
-        return 1.0
+        rest = iter(answer.lower())  # each search goes on where the last one ended
+        return float(all(each in rest for each in joined.lower().replace(" ", "")))
 
 
 class Number(Rule):
@@ -204,9 +165,9 @@ class Number(Rule):
     value_to_match: _Number
 
     def __call__(self, answer: str) -> float:
-        found, value = last_number(answer), self.value_to_match
+        value = self.value_to_match
         tolerance = abs(value) * 0.1 if isinstance(value, float) else 1e-3
-        return float(found is not None and abs(found - value) < tolerance)
+        return float(any(abs(each - value) < tolerance for each in numbers(answer)[-1:]))
 
 
 class Location(Rule):
@@ -256,7 +217,7 @@ def _within(answer: str, interval: Any, units: list[str]) -> bool:
         found = first_time(answer)
         low, high = (seconds(end.split(":")) for end in interval)
     else:
-        found = first_number(answer)
+        found = next(iter(numbers(answer)), None)
         low, high = interval
     if found is None or not low <= found <= high:
         return False
@@ -291,12 +252,10 @@ def rule_of(evaluator: object, arguments: object) -> Rule:
     try:
         return kind.model_validate(dict(arguments))
     except ValidationError as error:
-        name = str(error.errors(include_url=False)[0]["loc"][0])
-        known = ", ".join(kind.model_fields)
-        wrong = (
-            "has a wrong value: " + shown(arguments[name]) if name in arguments else "is missing"
-        )
-        wrong = wrong if name in kind.model_fields else f"is unknown; known arguments: {known}"
+        fault = error.errors(include_url=False)[0]
+        name, said = str(fault["loc"][0]), f"has a wrong value: {shown(fault['input'])}"
+        known = f"is unknown; known arguments: {', '.join(kind.model_fields)}"
+        wrong = {"missing": "is missing", "extra_forbidden": known}.get(fault["type"], said)
         raise ValueError(f"{evaluator}: the argument {name!r} {wrong}") from None
 
 

@@ -12,7 +12,9 @@ from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture
 from lmms_rpts.tasks.rome.questions import MARKER, RomeQuestion
 
 _NAMES = {"en": "Image {}", "zh": "图片{}"}
-_WORD = re.compile(r"[A-Za-z0-9]")
+_TOUCHING = re.compile(
+    r"(?<=[A-Za-z0-9>])(?=<\s?image[\s_]?\d)|(?<=\d>)(?=[A-Za-z0-9])", re.IGNORECASE
+)
 ENDINGS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
     Path(__file__).with_name("prompts.yml").read_text(encoding="utf-8")
 )
@@ -37,20 +39,9 @@ def _parts(question: RomeQuestion, kwargs: Kwargs) -> Iterator[str | Picture]:
 
 def _split(question: str) -> list[str | int]:
     """Texts and numbers of images, with a space between a name and an adjacent word."""
-    parts: list[str | int] = []
+    pieces = MARKER.split(_TOUCHING.sub(" ", question))
     # Texts and numbers in turn, as the pattern has one group.
-    for at, piece in enumerate(MARKER.split(question)):
-        if at % 2:
-            if parts and (isinstance(parts[-1], int) or _ends_in_word(parts[-1])):
-                parts.append(" ")
-            parts.append(int(piece))
-        elif piece:
-            parts.append(f" {piece}" if parts and _WORD.match(piece) else piece)
-    return parts
-
-
-def _ends_in_word(text: str) -> bool:
-    return _WORD.match(text[-1]) is not None
+    return [int(each) if at % 2 else each for at, each in enumerate(pieces) if at % 2 or each]
 
 
 _PROMPT = ImagePrompt(RomeQuestion, _parts)

@@ -6,22 +6,19 @@ it consistent with the answer, does it pretend to use tools?
 
 from __future__ import annotations
 
-import re
 import string
-from collections.abc import Mapping
 from decimal import Decimal
 from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.grading.grader import Kind, grade
+from lmms_rpts.grading.grader import grade
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, JudgeConfigurationError
-from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.runs.answers import (
     ACCURACY,
     COVERAGE,
@@ -44,20 +41,7 @@ from lmms_rpts.scoring.grading import (
 from lmms_rpts.scoring.verdicts import verdict_parser
 from lmms_rpts.tasks.data import needed_judge
 from lmms_rpts.tasks.rome.matchers import Choices, Number, Rule, extract_answer, normalise
-from lmms_rpts.tasks.rome.questions import SUBTASKS, RomeQuestion, RomeSettings
-
-CONCLUSION_SHOWN = 4000
-"""Number of characters at the end of the thinking that are compared with the answer."""
-
-# "Let me zoom in on the sign", "I ran a reverse image search", 我用谷歌搜索了一下
-_TOOL = re.compile(
-    r"search|googl|\bbing\b|brows|look(?:ed|ing|s)?\s(?:\w+\s){0,3}up\b|\bweb|internet|online"
-    r"|wikipedia|database|zoom|crop|magnif|enhanc|\btools?\b|python|\bcode|script|execut"
-    r"|\b(?:ran|run|running)\b|calculator|\bocr\b|\bapi\b"
-    r"|搜索|搜寻|检索|查询|查阅|查了|谷歌|百度|网络|网页|网上|在线|数据库|放大|裁剪|截取|工具|代码|程序|脚本"
-    r"|运行|执行|计算器",
-    re.IGNORECASE,
-)
+from lmms_rpts.tasks.rome.questions import SUBTASKS, RomeQuestion, RomeSettings, tool_passages
 
 # Two folders: a digest of the templates in a folder is recorded with each score.
 _GRADING, _THINKING = (Path(__file__).parent / f"{name}_prompts" for name in ("answer", "thinking"))
@@ -86,8 +70,8 @@ REQUEST_KINDS = (
         longest_reason=QUOTING,
     ),
 )
-_parse_grade = verdict_parser({"correct": "正确", "incorrect": "不正确|错误"})
 _PARSERS = {
+    "grade": verdict_parser({"correct": "正确", "incorrect": "不正确|错误"}),
     "consistency": verdict_parser({"consistent": "一致", "inconsistent": "不一致"}),
     "pretended_tools": verdict_parser({"pretended": "假装", "none": "没有"}),
 }
@@ -108,30 +92,20 @@ class RomeRecord(AnswerRecord):
     settings: GradedHow = Field(description="how the answer was graded")
 
 
-def _said(name: str, word: str) -> Any:
-    """Whether a judge said this word; None if it was not asked, or failed."""
-
-    def value(record: RomeRecord) -> float | None:
-        found = record.finding(name)
-        return None if found is None else float(found == word)
-
-    return value
-
-
 METRICS = by_name(
     ACCURACY,
     *STRICT,
     COVERAGE,
     Metric(
         "thinking_answer_consistency",
-        _said("consistency", "consistent"),
+        lambda record: record.said("consistency", "consistent"),
         head="consistency",
         words="share of answers that agree with the thinking",
         optional=True,
     ),
     Metric(
         "pretended_tools",
-        _said("pretended_tools", "pretended"),
+        lambda record: record.said("pretended_tools", "pretended"),
         higher_is_better=False,
         head="pretended tools",
         words="share of thinkings that pretend to use tools or to search",
@@ -151,31 +125,24 @@ class RomeScorer(GradingScorer):
     QUESTION = RomeQuestion
     RECORD = RomeRecord
     METRICS = METRICS
-    FAILED: ClassVar[Mapping[str, str]] = {
-        "consistency": "answers could not be compared with their thinking",
-        "pretended_tools": "thinkings could not be searched for pretended tools",
-    }
-    unjudged = NOT_JUDGED
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.rome = RomeSettings.load()
-        metrics = {"consistency": "thinking_answer_consistency"}
-        unasked = {*self.FAILED} - {*self.rome.questions}
-        self.unasked = frozenset(metrics.get(name, name) for name in unasked)
+        asked = {
+            "thinking_answer_consistency": self.rome.consistency,
+            "pretended_tools": self.rome.pretended_tools,
+        }
+        self.unasked = frozenset(metric for metric, is_asked in asked.items() if not is_asked)
         super().__init__(settings, judge)
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
-        if not any(map(self.rome.asks_judge, SUBTASKS)):
+        rome, named = self.rome, self.settings.judge or default
+        # If only diagrams need one, the check of their task says that none is set.
+        only_diagrams = rome.grader == "recommended" and not rome.questions
+        if not any(map(rome.asks_judge, SUBTASKS)) or (only_diagrams and named is None):
             return NO_JUDGE
-        try:
-            return needed_judge(self.settings, self.rome, self.rome.questions, default)
-        except JudgeConfigurationError as error:
-            # Only the documents show whether a judge is asked; the task's check has read them.
-            if self.rome.grader != "recommended" or self.rome.questions:
-                raise
-            self.unjudged = f"not judged: {str(error).splitlines()[0]}"
-            return NO_JUDGE
+        return needed_judge(self.settings, rome, rome.questions, default)
 
     def rules(self, answer: str, question: RomeQuestion) -> dict[str, Grade]:
         """The grade by the published rules, and the strict one."""
@@ -200,8 +167,8 @@ class RomeScorer(GradingScorer):
         if self.counting(question, grades) == "llm":
             found = known_grade(question.reference, given.answer)
             if found is None:
-                request = self.request("grade", question, given, _parse_grade)
-                found = graded_by(await judge.ask(request), "correct", self.unjudged)
+                request = self.request("grade", question, given, _PARSERS["grade"])
+                found = graded_by(await judge.ask(request), "correct")
             judged["llm"] = found
         for name in self.rome.questions if given.thinking else ():
             if name == "consistency" and not given.answer.strip():
@@ -220,26 +187,17 @@ class RomeScorer(GradingScorer):
         )
 
 
-def tool_passages(thinking: str) -> Excerpt:
-    """The part of a thinking that may pretend to use tools."""
-    return excerpt(thinking, THINKING_SHOWN, _TOOL.search)
-
-
 def grade_strictly(rule: Rule, answer: str) -> Grade:
     """The grade of a response by ``lmms_rpts.grading``: a choice or a number, else none."""
-    kind: Kind = "choice" if isinstance(rule, Choices) else "number"
-    gold, tolerance = "", 0.0
     if isinstance(rule, Choices):
-        gold = rule.label.upper()
+        gold, marks = rule.label.upper(), string.ascii_uppercase
+        found = grade(answer, gold, kind="choice", marks=marks)
     elif isinstance(rule, Number):
         # Half of the last decimal place, and never more than the published tenth of the value.
         value = Decimal(str(rule.value_to_match))
         place = Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
-        gold = str(value)
-        tolerance = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) + 1e-9)
-    else:
-        # Free texts and intervals: a rule that only confirms would flatter.
+        allowed = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) + 1e-9)
+        found = grade(answer, str(value), kind="number", tolerance=allowed)
+    else:  # free texts and intervals: a rule that only confirms would flatter
         return Grade(score=None, reason="the strict rules grade choices and numbers")
-    marks = string.ascii_uppercase if kind == "choice" else ()
-    found = grade(answer, gold, kind=kind, marks=marks, tolerance=tolerance)
     return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)

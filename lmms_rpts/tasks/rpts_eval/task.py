@@ -109,7 +109,7 @@ def check(task: str) -> None:
         from lmms_rpts.runs.validity import read_validity_file
 
         read_validity_file(settings.validity)
-    load(TASKS[task]).check_images()
+    load(TASKS[task]).check()
 
 
 def _default(task: str) -> str | None:
