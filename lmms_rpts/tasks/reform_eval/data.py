@@ -68,18 +68,6 @@ class ImagePlace(NamedTuple):
     length: int = 0
 
 
-def _image_fault(written: str) -> str | None:
-    """Why the image of a base64 text cannot be shown; decoded only if its end looks truncated."""
-    try:
-        content = base64.b64decode(written, validate=True)
-    except ValueError:
-        return "it is not base64 text"
-    if any(mark in content[-_TAIL:] for mark in _END_MARKS):
-        return None
-    fault = fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
-    return fault and fault.partition(" <")[0]  # "cannot identify image file <_io.BytesIO ...>"
-
-
 @lru_cache(maxsize=4)
 def image_of(path: Path, place: ImagePlace, how: str, boxes: tuple[Box, ...]) -> Image.Image:
     """The image of a sample, as shown to the model; cached for the duplicates that follow.
@@ -126,14 +114,6 @@ def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Imag
 # --- samples -------------------------------------------------------------------------------------
 
 
-class Turn(NamedTuple):
-    """A question of a dialogue with its options, and the index of the right one."""
-
-    question: str
-    options: tuple[str, ...]
-    right: int
-
-
 class Sample(NamedTuple):
     """One sample of a data set, with what its layout has.
 
@@ -152,7 +132,7 @@ class Sample(NamedTuple):
     answers: tuple[str, ...] = ()
     boxes: tuple[Box, ...] = ()
     round: int | None = None
-    history: tuple[Turn, ...] = ()
+    history: tuple[Sample, ...] = ()
     instructions: tuple[str, ...] = ()
 
 
@@ -205,16 +185,11 @@ def _rows(
             rows = list(_tdiuc_rows(chosen, rows, contents[1]))
         return rows, {"choices": tuple(dict.fromkeys(offered))}
     head = _head(rows)
-    wanted: dict[str, Any] = {
-        name: getattr(chosen, name) for name in ("version", "split", "dataset_name")
-    }
-    if chosen.variant == "snli_ve":
-        wanted["gt_info"] = {"0": "entailment", "1": "neutral", "2": "contradiction"}
-    for name, value in wanted.items():
-        found = head.value.get(name)
-        if value and value not in (found, str(found)):
+    for name in ("version", "split", "dataset_name"):
+        wanted, found = getattr(chosen, name), head.value.get(name)
+        if wanted and wanted != str(found):
             said = f"not {shown(found)} (these are other data, or another version)"
-            raise RowError(name, f"should be {value!r}, {said}")
+            raise RowError(name, f"should be {wanted!r}, {said}")
     if chosen.layout == "dialogue":  # its records refer to texts by number
         texts = {name: head.read(f"data.{name}", spoken_list) for name in ("questions", "answers")}
         return head.read("data.dialogs", any_list), texts
@@ -381,8 +356,17 @@ class _File:
         """Where the base64 text of a record's image is; fastest in the order of the file."""
         if not isinstance(value, str) or not value.isascii():
             raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
-        if fault := _image_fault(value):
-            raise RowError(field, f"has an image that cannot be read: {fault}")
+        try:
+            content = base64.b64decode(value, validate=True)
+        except ValueError:
+            raise RowError(field, "should be an image, but it is not base64 text") from None
+        # It is decoded only if its end looks truncated.
+        if not any(mark in content[-_TAIL:] for mark in _END_MARKS) and (
+            fault := fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
+        ):
+            # Without the end of "cannot identify image file <_io.BytesIO ...>"
+            said = f"has an image that cannot be read: {fault.partition(' <')[0]}"
+            raise RowError(field, said)
         for written in (value, value.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
             at = self.content.find(sought, self.end)
@@ -390,31 +374,27 @@ class _File:
             if at >= 0:
                 self.end = at + len(sought)
                 return ImagePlace(at + 1, len(written))
-        raise RowError(field, "has an image that cannot be read: its text is written with escapes")
+        raise RowError(field, "has an image whose text is written with escapes")
 
     def dialogue(self, fields: Fields, at: int) -> Iterator[Sample]:
         """The samples of a dialogue: one per round, with the rounds before it."""
         image = fields.read("image_base64", self._image)
         own_id = fields.read("image_id", record_id)
         questions, answers = self.shared["questions"], self.shared["answers"]
-        history: tuple[Turn, ...] = ()
+        history: tuple[Sample, ...] = ()
         for number, turn in enumerate(fields.read("dialog", objects)):
             offered = turn.read("answer_options", list_of(index_below(len(answers))))
-            here = Turn(
-                questions[turn.read("question", index_below(len(questions)))],
-                choices([answers[each] for each in offered], "answer_options"),
-                turn.read("answer", _among(offered)),
-            )
-            yield Sample(
+            sample = Sample(
                 f"{own_id}_{number}",
                 image,
-                (here.question,),
-                options=here.options,
-                right=here.right,
+                (questions[turn.read("question", index_below(len(questions)))],),
+                options=choices([answers[each] for each in offered], "answer_options"),
+                right=turn.read("answer", _among(offered)),
                 round=number,
                 history=history,
             )
-            history = (*history, here)
+            yield sample
+            history = (*history, sample)
 
 
 def _question(fields: Fields, asked: str) -> tuple[str, ...]:

@@ -248,9 +248,9 @@ class Form:
         example = self.instructions.solved_example(self.chosen)
         if self.settings.in_context and example:
             yield from self.solved_example(*example, style)
-        for turn in sample.history:
-            question, right = self._spoken(turn.question), turn.right
-            options = [self.sentence_case(each) for each in turn.options]
+        for past in sample.history:
+            question, right = self._spoken(past.question[0]), past.right or 0
+            options = [self.sentence_case(each) for each in past.options]
             if self.shows_options:
                 shown = question_with_options(question, options, style)
                 yield shown, f"{PREFIX} {marked(options, style)[right]}"

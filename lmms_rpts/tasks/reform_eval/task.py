@@ -124,11 +124,6 @@ def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Im
         return None
 
 
-def images_folder(part: str) -> Path | None:
-    """The folder of the data on this machine, which contain the images; None if there is none."""
-    return _HUB.present()
-
-
 def _scorer(task: str, settings: Settings, judge: str | None) -> ReformScorer:
     kind = LikelihoodScorer if TASKS[task].method == "likelihood" else ReformScorer
     return kind(settings, judge)
@@ -161,6 +156,6 @@ BENCHMARK = Benchmark(
     ),
     foreign=find_published,
     tokens=tokens,
-    images=images_folder,
+    images=lambda part: _HUB.present(),
     picture=picture_of,
 )
