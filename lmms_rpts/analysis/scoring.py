@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts import __version__
 from lmms_rpts.analysis.correctness import choose_criterion
 from lmms_rpts.base.escaping import did_you_mean, listed, storable
+from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
@@ -187,6 +188,26 @@ def plan_run(
     if not any(plan.documents for plan in plans):
         raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
     return [plan for plan in plans if plan.documents]
+
+
+def plan_predictions(files: Sequence[Path], task: str, formulation: str) -> TaskPlan:
+    """What is scored of a prediction file of a benchmark's published code, of any name.
+
+    Raises:
+        UserError: if the benchmark of the task has no such files, or if the file is wrong.
+    """
+    read = TASKS[task].predictions if task in TASKS else None
+    if read is None or len(files) != 1:
+        raise ResponsesError(
+            "--formulation is for one prediction file of ReForm-Eval's published code: name its set "
+            "with --task, such as reform_gqa"
+        )
+    scorer, rows = read(files[0], task, formulation)
+    documents = {
+        at: SavedDocument([(Row(files[0], f"row {at}", at, {"response": text}), None)])
+        for at, (_, text) in enumerate(rows)
+    }
+    return TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
 
 
 def _plan_own(

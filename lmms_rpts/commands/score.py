@@ -21,6 +21,7 @@ from lmms_rpts.analysis.scoring import (
     Selection,
     find_responses,
     guess_name,
+    plan_predictions,
     plan_run,
     score_run,
 )
@@ -87,6 +88,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option(
+            help="SAMPLES is a prediction file of the published code of ReForm-Eval, of the set "
+            "that --task names; how its answers were given: generation or likelihood.",
+            show_default=False,
+        ),
+    ] = None,
     requests: Annotated[
         Path | None,
         typer.Option(help="Write the requests without a reply, for a batch API (docs/scale.md)."),
@@ -127,16 +136,21 @@ def score(
         for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
             signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
         with batch as waiting:
-            saved = find_responses(samples, task)
-            for skipped in sorted(saved.passed_over):
-                typer.echo(f"Ignored: responses to {skipped}")
-            runs = _named_runs(saved, name, models or [])
-            selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
-            plans = {
-                run: plan_run(saved, run, settings, selection, task, include_path, correct)
-                for run, selection in selected.items()
-            }
-            scoring = partial(score_run, settings=settings, source=saved.path, requests=waiting)
+            if formulation is not None:
+                plan = plan_predictions(samples, task or "", formulation)
+                runs, source = {RunKey(): name or guess_name(samples)}, str(samples[0])
+                selected, plans = {RunKey(): Selection()}, {RunKey(): [plan]}
+            else:
+                saved = find_responses(samples, task)
+                for skipped in sorted(saved.passed_over):
+                    typer.echo(f"Ignored: responses to {skipped}")
+                runs, source = _named_runs(saved, name, models or []), saved.path
+                selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
+                plans = {
+                    run: plan_run(saved, run, settings, selection, task, include_path, correct)
+                    for run, selection in selected.items()
+                }
+            scoring = partial(score_run, settings=settings, source=source, requests=waiting)
             if requests and waiting:
                 for run, model in runs.items():
                     asyncio.run(scoring(plans[run], model))

@@ -63,6 +63,9 @@ class Benchmark:
         remedy: the command that decides what the rules left undecided in the folder ``{}``.
         answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
+        predictions: reads a prediction file of its published code, whatever its name, given the
+            task and how answers were given; returns what grades them, and the questions with their
+            predictions.
         tokens: the maximum number of new tokens of answers to a part, where a setting replaces that
             of the task file; else None.
         images: the folder of the images of a part on this machine, or None; no downloads.
@@ -92,6 +95,7 @@ class Benchmark:
     remedy: str = ""
     answers: AnswerGrader | None = None
     foreign: Callable[[Path], Any] | None = None
+    predictions: Callable[[Path, str, str], tuple[Scorer, Sequence[Any]]] | None = None
     tokens: Callable[[str], int | None] = lambda part: None
     images: Callable[[str], Path | None] = lambda part: None
     picture: Callable[[Any, Path | None], Any] | None = None

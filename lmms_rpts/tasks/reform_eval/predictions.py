@@ -16,6 +16,7 @@ from typing import Any
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.client import Client
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.grading import Given
@@ -24,20 +25,41 @@ from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of
 from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord
-from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, ReformScorer, choice_grades
-from lmms_rpts.tasks.reform_eval.sets import Kind, Method, data_sets
+from lmms_rpts.tasks.reform_eval.scorer import ReformScorer, choice_grades
+from lmms_rpts.tasks.reform_eval.sets import TASKS, Kind, data_sets
 
 _KINDS: Mapping[str, Kind] = {
-    "SingleChoice": "choice",
-    "OCROpenEnded": "ocr",
-    "KIEOpenEnded": "kie",
-    "Generation": "caption",
-}
+    "SingleChoice": "choice", "OCROpenEnded": "ocr", "KIEOpenEnded": "kie", "Generation": "caption"
+}  # fmt: skip
 """The kinds of answers by their names in the published code."""
-_NAME = re.compile(
-    rf"(?P<data>.+)_(?P<formulation>{'|'.join(_KINDS)})_(?P<method>generation|likelihood)(?:_.*)?"
-    r"\.json"
-)
+_NAME = re.compile(rf"(.+)_({'|'.join(_KINDS)})_(generation|likelihood)(?:_.*)?\.json")
+
+Predictions = list[tuple[ReformQuestion, str | None]]
+"""The questions of a file in order, each with the text that was predicted, None without one; by
+likelihood the text is the index of an option, or -1."""
+
+
+class PredictionScorer(ReformScorer):
+    """Grades predictions as they are, with the little that their file says of the run."""
+
+    def graded_how(self, question: ReformQuestion) -> ReformAsking:
+        """Nothing but what is published."""
+        return ReformAsking(instructions="published", order="fixed")
+
+    async def score(self, response: Any, question: ReformQuestion, judge: Client) -> ReformRecord:
+        """The record of a prediction."""
+        return self.graded(response, question)
+
+    def graded(self, text: str | None, question: ReformQuestion) -> ReformRecord:
+        """The record of a prediction."""
+        reason = "the prediction is not a string" if text is None else None
+        given, grades = Given(text or ""), {} if text is None else self.rules(text or "", question)
+        if text is not None and question.method == "likelihood":
+            index = int(text) if 0 <= int(text) < len(question.options) else None
+            grades = choice_grades(index, question)  # None is never right, as published
+            given = Given(question.option(index) or text, "likelihood")
+        record: ReformRecord = self.record(given, grades, {}, question, reason, text)
+        return record
 
 
 def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
@@ -47,37 +69,50 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     named = [(each, _NAME.fullmatch(each.name)) for each in files if each.is_file()]
-    found = [(each, name) for each, name in named if name is not None]
+    found = [(each, name.groups()) for each, name in named if name is not None]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
 
     def read(label: str | None) -> list[Any]:
-        runs = []
-        for path, name in found:
-            kind, method = _KINDS[name["formulation"]], name["method"]
-            chosen = titles.get((name["data"], kind), name["data"])
-            records = read_predictions(path, chosen, kind, method)  # type: ignore[arg-type]
+        scorer, runs = PredictionScorer(load_settings()), []
+        for path, (title, formulation, method) in found:
+            kind = _KINDS[formulation]
+            rows = _read(path, titles.get((title, kind), title), kind, method)
             model = label or path.parent.absolute().name or "published"
             source = "" if label else str(path.parent.absolute())
+            records = tuple(scorer.graded(text, question) for question, text in rows)
             runs.append(RunOf(model, model, records, {}, (path,), source))
         return runs
 
     return read if found else None
 
 
-def read_predictions(path: Path, name: str, kind: Kind, method: Method) -> tuple[ReformRecord, ...]:
-    """The graded predictions of a file.
+def read_predictions(
+    path: Path, task: str, formulation: str
+) -> tuple[PredictionScorer, Predictions]:
+    """The predictions of a file of any name, and what grades them.
 
     Args:
-        path: the file, whatever its name.
-        name: name of the set, which may be none of the 61.
-        kind, method: how its answers were given; likelihoods are the indexes of options.
+        path: the file.
+        task: the task of its set.
+        formulation: how its answers were given: ``generation`` or ``likelihood``.
 
     Raises:
-        RunError: naming the row that is wrong.
+        RunError: if it is wrong, naming the row; or if answers to the set are not given so.
     """
-    scorer = (LikelihoodScorer if method == "likelihood" else ReformScorer)(load_settings())
-    # A prediction file contains no more about the settings of the run.
-    scorer.asking = ReformAsking(instructions="published", order="fixed")
+    end = "_likelihood" if formulation == "likelihood" else ""
+    name = f"{task.removesuffix('_likelihood')}{end}"
+    if name not in TASKS or TASKS[name].method != formulation:
+        raise RunError(
+            f"There are no predictions of {task} by {formulation}: --task is one of the 61 sets, "
+            "such as reform_gqa, and --formulation generation or, of single choices, likelihood"
+        )
+    chosen = TASKS[name].set
+    rows = _read(path, chosen.name, chosen.kind, formulation)
+    return PredictionScorer(load_settings()), rows
+
+
+def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:
+    """The predictions of a file; ``name`` of the set, which may be none of the 61."""
     known = {
         "task": f"reform_{name}{'_likelihood' if method == 'likelihood' else ''}",
         "set": name,
@@ -86,62 +121,44 @@ def read_predictions(path: Path, name: str, kind: Kind, method: Method) -> tuple
     }
     samples: dict[str, int] = {}
     counts: Counter[str] = Counter()
-    records = []
+    found: Predictions = []
     try:
         for at, row in enumerate(read_objects(path)):
             try:
-                fields = _fields(Fields(row.fields), kind, method)
+                fields = known | _fields(Fields(row.fields), kind, method)
             except RowError as fault:
                 raise row.error(str(fault)) from None
             own_id = fields["id"]
-            question = ReformQuestion(
-                **{**known, **fields},
-                doc_id=at,
-                sample=samples.setdefault(own_id, len(samples)),
-                duplicate=counts[own_id],
-            )
+            fields |= {"sample": samples.setdefault(own_id, len(samples))}
+            fields |= {"duplicate": counts[own_id], "doc_id": at}
             counts[own_id] += 1
-            records.append(_graded(row.fields.get("prediction"), question, scorer))
+            text = row.fields.get("prediction")
+            if method == "likelihood":
+                text = str(single_choice_likelihood(text))
+            question = ReformQuestion.model_validate(fields)
+            found.append((question, text if isinstance(text, str) else None))
     except UserError as fault:
         raise RunError(
             f"{fault}. Pass a prediction file of the published code, or samples of lmms-eval"
         ) from None
-    if not records:
+    if not found:
         raise RunError(f"{path} contains no row")
-    return tuple(records)
+    return found
 
 
-def _fields(fields: Fields, kind: Kind, method: Method) -> dict[str, Any]:
+def _fields(fields: Fields, kind: Kind, method: str) -> dict[str, Any]:
     """The fields of a question in a row."""
     choice = kind == "choice"
-    options: tuple[str, ...] = ()
     right = "references" if kind == "caption" else "answer"
-    if choice:
-        options = fields.read("answer_options", data.choices)
-    count = len(options)
+    options = fields.read("answer_options", data.choices) if choice else ()
     turn = fields.value.get("round_id")
     return {
         "id": str(fields.read("sample_id", data.record_id)),
         **{each: str(fields.value.get(each) or "") for each in ("instruct", "question")},
         "round": turn if type(turn) is int and turn >= 0 else None,
         "options": options,
-        "order": tuple(range(count)),
-        "marks": marks_of("upper", count) if method == "generation" else "",
-        "right": fields.read(right, data.index_below(count)) if choice else None,
+        "order": tuple(range(len(options))),
+        "marks": marks_of("upper", len(options)) if method == "generation" else "",
+        "right": fields.read(right, data.index_below(len(options))) if choice else None,
         "answers": () if choice else fields.read(right, data.spoken_list),
     }
-
-
-def _graded(prediction: Any, question: ReformQuestion, scorer: ReformScorer) -> ReformRecord:
-    if question.method == "generation":
-        text = prediction if isinstance(prediction, str) else None
-        reason = None if text is not None else "the prediction is not a string"
-        grades = {} if text is None else scorer.rules(text, question)
-        given = Given(text or "")
-    else:
-        chosen = single_choice_likelihood(prediction)
-        found = chosen if 0 <= chosen < len(question.options) else None  # never right, as published
-        text, reason, grades = str(prediction), None, choice_grades(found, question)
-        given = Given(question.option(found) or text, "likelihood")
-    record: ReformRecord = scorer.record(given, grades, {}, question, reason, text)
-    return record

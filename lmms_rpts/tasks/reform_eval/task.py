@@ -9,11 +9,11 @@ from PIL import Image
 
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import HubData, downloaded, raise_faults
+from lmms_rpts.tasks.data import DataError, HubData, downloaded, raise_faults
 from lmms_rpts.tasks.questions import Questions, Source
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of, read_samples
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.predictions import find_published
+from lmms_rpts.tasks.reform_eval.predictions import find_published, read_predictions
 from lmms_rpts.tasks.reform_eval.questions import MARKS, Form, ReformQuestion, dialogues_of
 from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord
 from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, OnlineScorer, ReformScorer
@@ -125,6 +125,8 @@ def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Im
 
 
 def _scorer(task: str, settings: Settings, judge: str | None) -> ReformScorer:
+    if TASKS[task].online:
+        raise DataError(f"{task}: its answers were graded in its run, and can't be scored again")
     kind = LikelihoodScorer if TASKS[task].method == "likelihood" else ReformScorer
     return kind(settings, judge)
 
@@ -155,6 +157,7 @@ BENCHMARK = Benchmark(
         *("instability", "cider", "bleu_4"),
     ),
     foreign=find_published,
+    predictions=read_predictions,
     tokens=tokens,
     images=lambda part: _HUB.present(),
     picture=picture_of,
