@@ -360,13 +360,11 @@ class _File:
             content = base64.b64decode(value, validate=True)
         except ValueError:
             raise RowError(field, "should be an image, but it is not base64 text") from None
-        # It is decoded only if its end looks truncated.
-        if not any(mark in content[-_TAIL:] for mark in _END_MARKS) and (
-            fault := fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
-        ):
-            # Without the end of "cannot identify image file <_io.BytesIO ...>"
-            said = f"has an image that cannot be read: {fault.partition(' <')[0]}"
-            raise RowError(field, said)
+        if not any(mark in content[-_TAIL:] for mark in _END_MARKS):  # truncated?
+            fault = fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
+            if fault:  # "cannot identify image file <_io.BytesIO ...>"
+                said = f"has an image that cannot be read: {fault.partition(' <')[0]}"
+                raise RowError(field, said)
         for written in (value, value.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
             at = self.content.find(sought, self.end)
@@ -384,17 +382,24 @@ class _File:
         history: tuple[Sample, ...] = ()
         for number, turn in enumerate(fields.read("dialog", objects)):
             offered = turn.read("answer_options", list_of(index_below(len(answers))))
+            question = questions[turn.read("question", index_below(len(questions)))]
+            options = choices([answers[each] for each in offered], "answer_options")
             sample = Sample(
                 f"{own_id}_{number}",
                 image,
-                (questions[turn.read("question", index_below(len(questions)))],),
-                options=choices([answers[each] for each in offered], "answer_options"),
+                (_sentence(question) + "?" * (not question.endswith("?")),),
+                options=tuple(map(_sentence, options)),
                 right=turn.read("answer", _among(offered)),
                 round=number,
                 history=history,
             )
             yield sample
             history = (*history, sample)
+
+
+def _sentence(text: str) -> str:
+    """A text with a capital letter, which dialogues lack."""
+    return text[:1].upper() + text[1:]
 
 
 def _question(fields: Fields, asked: str) -> tuple[str, ...]:

@@ -88,7 +88,7 @@ def load_instructions(path: Path | None) -> Instructions:
     """The published instructions in a JSON file; None: the built-in ones, five for each set.
 
     The file has, for each title of a set (``DataSet.title``), the fields of `Wording`; the turns of
-    ``in_context`` are objects with ``value``. Other fields and titles are ignored.
+    ``in_context`` are objects with ``value``. Other fields are ignored.
 
     Raises:
         DataError: with the sets and fields that are malformed, and the remedy.

@@ -171,7 +171,7 @@ class Form:
 
     def _question(self, sample: Sample, at: int, duplicate: int) -> ReformQuestion:
         order = self._order(sample, at, duplicate)
-        options = tuple(self.sentence_case(sample.options[each]) for each in order)
+        options = tuple(sample.options[each] for each in order)
         style: str = self.settings.marks
         if style == "random":
             rng = rng_of(self.settings.seed, self.chosen.name, at, duplicate, "marks")
@@ -220,9 +220,8 @@ class Form:
         """Instruction and question; if the data have no question, "" and the instruction."""
         which = duplicate if self.settings.wording == "varied" else at
         published = self.instructions.source == "published"
-        listed = (published and sample.instructions) or self.instructions.of(
-            self.chosen, self.method
-        )
+        of_data = sample.instructions if published else ()
+        listed = of_data or self.instructions.of(self.chosen, self.method)
         instruction = listed[which % len(listed)]
         if self.chosen.variant == "winoground":  # all samples share a question
             if self.method == "generation":
@@ -232,16 +231,7 @@ class Form:
             return "", instruction.replace("{}", sample.filling)
         if published and self.chosen.variant == "claim" and self.method == "likelihood":
             instruction += " Please answer supported, refuted or not enough information."
-        return instruction, self._spoken(sample.question[which % len(sample.question)])
-
-    def sentence_case(self, text: str) -> str:
-        """A text with a capital letter, which dialogues lack."""
-        return text[:1].upper() + text[1:] if self.chosen.layout == "dialogue" else text
-
-    def _spoken(self, question: str) -> str:
-        """A question in sentence case, with the question mark that dialogues lack."""
-        lacking = self.chosen.layout == "dialogue" and not question.endswith("?")
-        return f"{self.sentence_case(question)}{'?' * lacking}"
+        return instruction, sample.question[which % len(sample.question)]
 
     def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
         """The solved example and the past rounds of a dialogue: questions with their answers."""
@@ -249,13 +239,12 @@ class Form:
         if self.settings.in_context and example:
             yield from self.solved_example(*example, style)
         for past in sample.history:
-            question, right = self._spoken(past.question[0]), past.right or 0
-            options = [self.sentence_case(each) for each in past.options]
+            question, right = past.question[0], past.right or 0
             if self.shows_options:
-                shown = question_with_options(question, options, style)
-                yield shown, f"{PREFIX} {marked(options, style)[right]}"
+                shown = question_with_options(question, past.options, style)
+                yield shown, f"{PREFIX} {marked(past.options, style)[right]}"
             else:
-                yield question, options[right]
+                yield question, past.options[right]
 
     def solved_example(self, asked: str, answered: str, style: str) -> Iterator[tuple[str, str]]:
         """The solved example in the style of the options, before questions with options only."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 from loguru import logger
@@ -191,13 +192,10 @@ def outputs_of(response: Any) -> list[Any]:
 
     Simple wrappers return tuples, which lmms-eval converts to strings: ``"('(A)', '(B)')"``.
     """
-    if not isinstance(response, str) or response[:1] + response[-1:] not in ("()", "[]"):
-        return list(response) if isinstance(response, list | tuple) else [response]
-    try:
-        items = literal(response)
-    except ValueError:
-        return [response]
-    printed = isinstance(items, tuple | list) and all(
-        each is None or isinstance(each, str) for each in items
-    )
-    return list(items) if printed and items else [response]
+    if isinstance(response, str):
+        with suppress(ValueError):
+            items = literal(response)
+            listed = isinstance(items, tuple | list) and len(items) > 0
+            if listed and all(each is None or isinstance(each, str) for each in items):
+                return list(items)
+    return list(response) if isinstance(response, list | tuple) else [response]

@@ -60,6 +60,11 @@ class DataSet:
     max_tokens: int
 
     @property
+    def methods(self) -> tuple[Method, ...]:
+        """How it can be answered: single choices also by the likelihood of the options."""
+        return ("generation", "likelihood") if self.kind == "choice" else ("generation",)
+
+    @property
     def files(self) -> tuple[str, ...]:
         """All its files below ``huggingface_data``; ``file`` is the first."""
         if self.layout == "tdiuc":
@@ -95,7 +100,7 @@ def _tasks() -> Iterator[tuple[str, ReformTask]]:
     for each in data_sets().values():
         yield f"reform_{each.name}", ReformTask(each)
     for each in data_sets().values():
-        if each.kind == "choice":
+        if "likelihood" in each.methods:
             yield f"reform_{each.name}_likelihood", ReformTask(each, "likelihood")
         if each.layout == "dialogue":
             yield f"reform_{each.name}_online", ReformTask(each, online=True)

@@ -43,11 +43,8 @@ def load(part: str) -> Questions[ReformQuestion]:
         faults = (*faults, f"{chosen.file}: {said} (marks = {settings.marks})")
     raise_faults(root, faults, remedy)
     questions = form.questions(samples)
-    return Questions(
-        Source(root, files, remedy, root),
-        tuple(dialogues_of(questions) if online else questions),
-        "sample",
-    )
+    asked = tuple(dialogues_of(questions) if online else questions)
+    return Questions(Source(root, files, remedy, root), asked, part, "sample")
 
 
 def check(task: str) -> None:
