@@ -336,8 +336,11 @@ def test_the_publishers_example_gets_the_publishers_scores(tmp_path: Path) -> No
     }
 
 
-def test_score_does_what_the_publishers_script_does(tmp_path: Path) -> None:
+def test_score_does_what_the_publishers_script_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """On their minimal annotation, and on predictions in each of their layouts."""
+    monkeypatch.setenv("ROME_PATH", "")  # which the command sets, to be restored
     entries = json.loads(reference("rome", "annotation.json").read_text(encoding="utf-8"))
     needed = ("question_id", "question", "task", "evaluator", "evaluator_kwargs", "reference")
     minimal = tmp_path / "annotations.json"
