@@ -24,14 +24,12 @@ from lmms_rpts.tasks.reform_eval.sets import ReformSettings
 class ReformAsking(Model):
     """How samples were presented and graded: the settings of these names.
 
-    Attributes:
-        instructions: ``ours`` (built-in) or ``published``, and the SHA-256 of their texts.
-        duplicates: null: 5, for captions 1.
+    ``instructions`` are ``ours`` (built-in) or ``published``.
     """
 
     instructions: Text
     instructions_sha256: Text = ""
-    duplicates: Whole | None = None
+    duplicates: Text = "5, captions 1"
     wording: Text = "varied"
     order: Text = "balanced"
     marks: Text = "upper"
@@ -45,7 +43,10 @@ class ReformAsking(Model):
         """The form of the prompts and the grading under these settings."""
         found = load_instructions(settings.instructions)
         wording = {"instructions": found.source, "instructions_sha256": found.sha256}
-        return cls.model_validate(settings.model_dump() | wording)
+        given = settings.model_dump(exclude_none=True, exclude={"duplicates"})
+        if settings.duplicates is not None:
+            given["duplicates"] = str(settings.duplicates)
+        return cls.model_validate(given | wording)
 
     @property
     def judge(self) -> str:

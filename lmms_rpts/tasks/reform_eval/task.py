@@ -146,7 +146,7 @@ BENCHMARK = Benchmark(
     },
     record=ReformRecord,
     metrics=METRICS,
-    by=("dimension", "task", "kind", "method", "round", "duplicate"),
+    by=("task", "dimension", "kind", "method", "round", "duplicate"),
     by_task=True,
     order=tuple(name for name, task in TASKS.items() if not task.online),
     columns=(
