@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.tasks.reform_eval.record import ReformRecord
+from lmms_rpts.tasks.reform_eval.scorer import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
 from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import io
 import json
 from pathlib import Path
 from typing import Any
@@ -13,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from lmms_eval.tasks import TaskManager, get_task_dict
 from lmms_eval.utils import load_yaml_config
-from PIL import Image, ImageFile
+from PIL import Image
 
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks.data import DataError
@@ -117,13 +115,6 @@ def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -
 # --- faults --------------------------------------------------------------------------------------
 
 
-def cut_image(kind: str) -> str:
-    """The first half of an image file, with a complete header."""
-    file = io.BytesIO()
-    Image.effect_noise((64, 48), 90).save(file, kind)
-    return base64.b64encode(file.getvalue()[: len(file.getvalue()) // 2]).decode()
-
-
 @table(
     "name, changes, said",
     ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON: Unterminated string"),
@@ -134,9 +125,7 @@ def cut_image(kind: str) -> str:
     ("gqa", {"data": {}}, "'data' should be a list, not {}"),
     ("gqa", {"image_id": None}, "record 1: 'image_id' is missing"),
     ("gqa", {"image_id": "abcd"}, "has an image that cannot be read: cannot identify image file"),
-    ("gqa", {"image_id": "not base64!"}, "it is not base64 text"),
-    ("gqa", {"image_id": cut_image("JPEG")}, "cannot be read: image"),
-    ("gqa", {"image_id": cut_image("PNG")}, "an image that cannot be read"),
+    ("gqa", {"image_id": "not base64!"}, "has an image that cannot be read: Only base64 data"),
     ("gqa", {"question_id": "g0"}, "record 1: 'g0' is also the id of another"),
     ("gqa", {"answer": "a sheep"}, "'answer' should be one of the options"),
     ("gqa", {"answer_options": ["a"]}, "has 1 options: 2 to 26 can be marked"),
@@ -153,7 +142,6 @@ def test_a_broken_file_is_reported_before_a_model_is_loaded(
 ) -> None:
     """``changes``: the text of the file, or changed fields of it or of its second record."""
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
-    monkeypatch.setattr(ImageFile, "LOAD_TRUNCATED_IMAGES", True)  # lmms-eval sets it
     content = content_of(name)
     if isinstance(changes, str):
         content = changes

@@ -59,7 +59,7 @@ def test_each_family_has_five_instructions_and_a_sample_that_fit_its_questions()
                     assert not OF_OPTIONS.search(each), each
                 if method == "likelihood":
                     assert all(answer in each for answer in NAMED.get(family, ())), each
-        shown = own.solved_example(chosen)
+        shown = own.wording(chosen).in_context
         assert (shown is not None) == (chosen.kind == "choice"), family
         if shown is not None:
             options = shown[0].partition(" Options: ")[2]
@@ -85,7 +85,7 @@ def test_the_sentences_are_not_the_published_ones() -> None:
         for method in each.methods
         for sentence in own.of(each, method)
     }
-    examples = map(own.solved_example, FAMILIES.values())
+    examples = (own.wording(each).in_context for each in FAMILIES.values())
     ours |= {each[0] for each in examples if each is not None}
     assert (len(theirs) > 100, len(ours) > 180) == (True, True)
     for each in ours:
@@ -104,7 +104,7 @@ def test_the_reference_gives_what_it_says() -> None:
     for each in SETS.values():
         entry = published()[each.title]
         turns = entry["in_context"] and tuple(turn["value"] for turn in entry["in_context"])
-        assert found.solved_example(each) == turns
+        assert found.wording(each).in_context == turns
         for method in each.methods:
             assert found.of(each, method) == tuple(entry[f"instructions_{method}"]), each.title
 
@@ -156,8 +156,7 @@ def of_gqa(**fields: Any) -> str:
     (of_gqa(instructions_likelihood=["a", 3]), "instructions_likelihood[1] should be a string"),
     (of_gqa(instructions_generation=["a", " "]), "instructions_generation[1] should be a text"),
     (of_gqa(instructions_generation=["See {}."]), "should be a text with 0 {}"),
-    (of_gqa(in_context=["a", "b"]), "in_context[0] should be an object, not 'a'"),
-    (of_gqa(in_context=[{"value": None}]), "in_context[0].value should be a string"),
+    (of_gqa(in_context=[{"value": None}]), "in_context[0] should be a string"),
 )
 def test_a_malformed_file_is_one_error(text: str | None, said: str, tmp_path: Path) -> None:
     path = tmp_path / "instructions.json"

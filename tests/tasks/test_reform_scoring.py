@@ -17,10 +17,14 @@ from lmms_rpts.cli import app
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.reform_eval import record as metrics
 from lmms_rpts.tasks.reform_eval.predictions import find_published
-from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord, process_results
-from lmms_rpts.tasks.reform_eval.scorer import outputs_of
+from lmms_rpts.tasks.reform_eval.scorer import (
+    METRICS,
+    ReformRecord,
+    aggregate_instability,
+    outputs_of,
+    process_results,
+)
 from tests.support.environment import configure
 from tests.support.reference import reference
 from tests.support.reform import content_of, documents, with_dialogues, write_reform
@@ -182,8 +186,7 @@ def test_each_round_is_a_record_as_the_gold_task_has_it() -> None:
         mean = mean_of_scored([each[name] for each in online])
         assert mean == pytest.approx(mean_of_scored([each[name] for each in gold]))
     unstable, same = (
-        metrics.aggregate_instability([each["instability"] for each in part])
-        for part in (online, gold)
+        aggregate_instability([each["instability"] for each in part]) for part in (online, gold)
     )
     assert unstable == same > 0
     assert process_results(dialogues[0], ["no JSON", ["{}"], None])["accuracy"] == []

@@ -34,7 +34,7 @@ from lmms_rpts.tasks.fields import (
     text,
     whole,
 )
-from lmms_rpts.tasks.images import FORMATS, as_rgb, fault_of_image
+from lmms_rpts.tasks.images import FORMATS, as_rgb
 from lmms_rpts.tasks.reform_eval.sets import DataSet, rows_of
 
 # Maximum number of options: there are 26 letters to mark them.
@@ -54,8 +54,6 @@ def rng_of(seed: int, *names: object) -> random.Random:
 Box = tuple[float, ...]
 """Four numbers, in pixels, in the format of the file."""
 _COLOURS = ((255, 0, 0), (0, 128, 0), (0, 0, 255), (255, 215, 0))
-# The ends of PNG and JPEG files, and the number of last bytes that contain them.
-_END_MARKS, _TAIL = (b"IEND", b"\xff\xd9"), 3072
 
 
 class ImagePlace(NamedTuple):
@@ -79,9 +77,12 @@ def image_of(path: Path, place: ImagePlace, how: str, boxes: tuple[Box, ...]) ->
     """
     with path.open("rb") as file:
         file.seek(place.start)
-        written = file.read(place.length).replace(b"\\/", b"/")
-    content = io.BytesIO(base64.b64decode(written, validate=True))
-    return with_boxes(as_rgb(Image.open(content, formats=FORMATS)), how, boxes)
+        return with_boxes(as_rgb(_open(file.read(place.length))), how, boxes)
+
+
+def _open(written: bytes) -> Image.Image:
+    content = base64.b64decode(written.replace(b"\\/", b"/"), validate=True)
+    return Image.open(io.BytesIO(content), formats=FORMATS)
 
 
 def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Image:
@@ -93,8 +94,7 @@ def with_boxes(image: Image.Image, how: str, boxes: Sequence[Box]) -> Image.Imag
         x, y, across, down = boxes[0]
         left, upper = max(0, int(x)), max(0, int(y))
         right, lower = min(image.width, int(x + across)), min(image.height, int(y + down))
-        inside = left < right and upper < lower
-        return image.crop((left, upper, right, lower)) if inside else image
+        return image.crop((left, upper, max(left + 1, right), max(upper + 1, lower)))
     drawn = image.copy()
     draw = ImageDraw.Draw(drawn)
     for at, (x, y, third, fourth) in enumerate(boxes):
@@ -357,14 +357,10 @@ class _File:
         if not isinstance(value, str) or not value.isascii():
             raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
         try:
-            content = base64.b64decode(value, validate=True)
-        except ValueError:
-            raise RowError(field, "should be an image, but it is not base64 text") from None
-        if not any(mark in content[-_TAIL:] for mark in _END_MARKS):  # truncated?
-            fault = fault_of_image(lambda: Image.open(io.BytesIO(content), formats=FORMATS))
-            if fault:  # "cannot identify image file <_io.BytesIO ...>"
-                said = f"has an image that cannot be read: {fault.partition(' <')[0]}"
-                raise RowError(field, said)
+            _open(value.encode()).close()
+        except (ValueError, OSError) as error:
+            fault = str(error).partition(" <")[0]  # "cannot identify image file <_io.BytesIO ...>"
+            raise RowError(field, f"has an image that cannot be read: {fault}") from None
         for written in (value, value.replace("/", "\\/")):
             sought = f'"{written}"'.encode()
             at = self.content.find(sought, self.end)

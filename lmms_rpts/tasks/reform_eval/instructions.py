@@ -8,12 +8,12 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from functools import cache, lru_cache
+from functools import cache
 from pathlib import Path
-from typing import Literal, NamedTuple
+from typing import Annotated, Any, Literal, NamedTuple
 
 import yaml
-from pydantic import TypeAdapter, ValidationError
+from pydantic import BeforeValidator, TypeAdapter, ValidationError
 
 from lmms_rpts.base.schema import Model, Text, all_faults
 from lmms_rpts.tasks.data import raise_faults
@@ -30,16 +30,22 @@ _REMEDY = (
 )
 
 
-class _Turn(Model):
-    value: Text
+def _texts(turns: Any) -> Any:
+    """The texts of messages, which are objects with ``value``."""
+    listed = turns if isinstance(turns, list | tuple) else [turns]
+    texts = [each.get("value") if isinstance(each, dict) else each for each in listed]
+    return turns if turns is None else texts
 
 
 class Wording(Model):
-    """The instructions of one data set by method, null without any; and its in-context sample."""
+    """The instructions of one data set by method, null without any; and its in-context sample.
+
+    ``in_context``: question and answer, without a prefix such as "The answer is".
+    """
 
     instructions_generation: tuple[Text, ...] | None = None
     instructions_likelihood: tuple[Text, ...] | None = None
-    in_context: tuple[_Turn, _Turn] | None = None
+    in_context: Annotated[tuple[Text, Text] | None, BeforeValidator(_texts)] = None
 
 
 _FILE = TypeAdapter(Mapping[str, Wording])
@@ -60,6 +66,10 @@ class Instructions(NamedTuple):
         """SHA-256 of the JSON of all wordings, in hexadecimal."""
         return hashlib.sha256(_FILE.dump_json(dict(sorted(self.wordings.items())))).hexdigest()
 
+    def wording(self, chosen: DataSet) -> Wording:
+        """The wording of a set; an empty one if there is none."""
+        return self.wordings.get(chosen.title, Wording())
+
     def of(self, chosen: DataSet, method: Method) -> tuple[str, ...]:
         """The instructions of a set.
 
@@ -67,48 +77,34 @@ class Instructions(NamedTuple):
         count. Raises DataError if there are none, or if they do not have the braces that the set
         fills.
         """
-        wording, name = self.wordings.get(chosen.title, Wording()), f"instructions_{method}"
-        listed: tuple[str, ...] | None = getattr(wording, name)
+        name, braces = f"instructions_{method}", int(chosen.family in FILLED)
+        listed: tuple[str, ...] | None = getattr(self.wording(chosen), name)
         if listed is None and (self.source == "ours" or chosen.family != _FROM_DATA):
             raise_faults(self.place, [f"{chosen.title} has no {name}"], _REMEDY)
-        braces = int(chosen.family in FILLED)
         for at, text in enumerate(listed or ()):
             if not text.strip() or text.count("{}") != braces:
                 said = f"should be a text with {braces} {{}} for the caption or task"
                 raise_faults(self.place, [f"{chosen.title}: {name}[{at}] {said}"], _REMEDY)
         return listed or ()
 
-    def solved_example(self, chosen: DataSet) -> tuple[str, str] | None:
-        """The in-context sample of a set, question and answer without a prefix; None without."""
-        turns = self.wordings.get(chosen.title, Wording()).in_context
-        return turns and (turns[0].value, turns[1].value)
-
 
 def load_instructions(path: Path | None) -> Instructions:
     """The published instructions in a JSON file; None: the built-in ones, five for each set.
 
-    The file has, for each title of a set (``DataSet.title``), the fields of `Wording`; the turns of
-    ``in_context`` are objects with ``value``. Other fields are ignored.
-
-    Raises:
-        DataError: with the sets and fields that are malformed, and the remedy.
+    The file has, for each title of a set (``DataSet.title``), the fields of `Wording`, with two
+    messages as ``in_context``. Other fields are ignored. A DataError names those that are wrong.
     """
     if path is None:
         return _own()
-    try:
-        return _published(path, path.stat().st_mtime_ns)
-    except OSError as error:
-        raise_faults(path, [f"{error.strerror or error}"], _REMEDY)
-        raise
-
-
-@lru_cache(maxsize=2)
-def _published(path: Path, stamp: int) -> Instructions:
+    faults: list[str] = []
+    wordings: Mapping[str, Wording] = {}
     try:
         wordings = _FILE.validate_json(path.read_bytes())
     except ValidationError as error:
-        raise_faults(path, all_faults(error), _REMEDY)
-        raise
+        faults = all_faults(error)
+    except OSError as error:
+        faults = [f"{error.strerror or error}"]
+    raise_faults(path, faults, _REMEDY)
     return Instructions("published", path, wordings)
 
 
@@ -130,9 +126,6 @@ def _own() -> Instructions:
         wordings[each.title] = Wording(
             instructions_generation=tuple(generation for generation, _ in listed),
             instructions_likelihood=tuple(likelihood for _, likelihood in listed),
-            in_context=(
-                _Turn(value=f"{question} Options: {'; '.join(marked)}."),
-                _Turn(value=marked[0]),
-            ),
+            in_context=(f"{question} Options: {'; '.join(marked)}.", marked[0]),
         )
     return Instructions("ours", path, wordings)

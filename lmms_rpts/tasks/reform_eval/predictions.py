@@ -24,8 +24,12 @@ from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of
-from lmms_rpts.tasks.reform_eval.record import ReformAsking, ReformRecord
-from lmms_rpts.tasks.reform_eval.scorer import ReformScorer, choice_grades
+from lmms_rpts.tasks.reform_eval.scorer import (
+    ReformAsking,
+    ReformRecord,
+    ReformScorer,
+    choice_grades,
+)
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Kind, data_sets
 
 _KINDS: Mapping[str, Kind] = {

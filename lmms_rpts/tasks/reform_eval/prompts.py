@@ -38,26 +38,22 @@ def doc_to_visual(doc: Doc) -> list[Any]:
 
 
 def doc_to_text(
-    doc: Doc,
-    lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
-    round_idx: int | None = None,
-    previous_output: Sequence[Any] | None = None,
-    previous_round_info: Any = None,
+    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None, **of_round: Any
 ) -> Any:
     """The conversation as one text, for wrappers that take image and text separately.
 
     Args:
         lmms_eval_specific_kwargs: ``pre_prompt`` and ``post_prompt``, the texts before the
             conversation and after its last question.
-        round_idx: number of the round of a dialogue; None and 0 mean the first.
-        previous_output: the model's outputs in the earlier rounds.
+        of_round: of a dialogue that is asked round by round, ``round_idx`` (None and 0: the first)
+            and ``previous_output``, the model's outputs in the earlier rounds.
 
     Returns:
         The text; for later rounds a tuple of images, text, whether the dialogue is over, the
         outputs so far, and None. After the end, the last round is repeated: some wrappers continue
         until the first dialogue of a batch is over.
     """
-    asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=True)
+    asked, later = _round(doc, of_round, begun=True)
     prefix = PREFIX if asked.begins_answer else None
     text = text_form(_turns(asked, lmms_eval_specific_kwargs), prefix)
     return (doc_to_visual(doc), text, *later) if later else text
@@ -66,17 +62,15 @@ def doc_to_text(
 def doc_to_messages(
     doc: Doc,
     lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
-    round_idx: int | None = None,
-    previous_output: Sequence[Any] | None = None,
-    previous_round_info: Any = None,
     prefill: bool = False,
+    **of_round: Any,
 ) -> Any:
     """The conversation as messages with the image in the first one, as ``doc_to_text``.
 
     ``prefill``: whether a last message of the assistant begins the answer, where the task does so.
     Servers would reject that; ``hf_multimodal`` asks for it.
     """
-    asked, later = _round(doc, round_idx or 0, list(previous_output or ()), begun=prefill)
+    asked, later = _round(doc, of_round, begun=prefill)
     texts = _turns(asked, lmms_eval_specific_kwargs)
     texts += [PREFIX] if prefill and asked.begins_answer else []
     messages: list[dict[str, Any]] = [
@@ -87,21 +81,11 @@ def doc_to_messages(
     return (messages, *later) if later else messages
 
 
-def doc_to_choice(doc: Doc) -> list[str]:
-    """The options whose likelihoods are compared."""
-    return list(doc["options"])
-
-
-def doc_to_target(doc: Doc) -> int | str:
-    """The index of the right option, or the accepted answers; for a dialogue of all rounds."""
+def doc_to_target(doc: Doc) -> str:
+    """The right option, or the accepted answers; of a dialogue those of all rounds."""
     asked = ReformQuestion.of(doc)
-    if asked.method == "likelihood" and asked.right is not None:
-        return asked.right
-    golds = (
-        [each.option(each.right)] if each.options else each.answers
-        for each in asked.rounds or (asked,)
-    )
-    return "; ".join(map(str, chain.from_iterable(golds)))
+    golds = (each.gold for each in asked.rounds or (asked,))
+    return "; ".join(chain.from_iterable(golds))
 
 
 def _turns(asked: ReformQuestion, kwargs: Mapping[str, Any] | None) -> list[str]:
@@ -114,7 +98,7 @@ def _turns(asked: ReformQuestion, kwargs: Mapping[str, Any] | None) -> list[str]
 
 
 def _round(
-    doc: Doc, number: int, outputs: Sequence[Any], *, begun: bool
+    doc: Doc, of_round: Mapping[str, Any], *, begun: bool
 ) -> tuple[ReformQuestion, tuple[Any, ...]]:
     """The question of a round of a dialogue, with the model's own answers to the earlier ones.
 
@@ -125,6 +109,7 @@ def _round(
     rounds = dialogue.rounds
     if not rounds:
         return dialogue, ()
+    number, outputs = of_round.get("round_idx") or 0, list(of_round.get("previous_output") or ())
     at = min(number, len(rounds) - 1)
     asked = rounds[at]
     solved = len(asked.history) - at
@@ -140,11 +125,8 @@ def _round(
 def reply(output: Any, asked: ReformQuestion, style: str, *, begun: bool) -> str:
     """An answer as later rounds show it: the chosen option, else the text without thinking.
 
-    Args:
-        output: the model's output; anything but a string counts as an empty answer.
-        asked: the question of its round.
-        style: style of the marks in the later round.
-        begun: whether the prompt began the answer.
+    ``output`` is that of the model, of which anything but a string counts as an empty answer;
+    ``style`` that of the marks in the later round; ``begun``: whether the prompt began the answer.
     """
     text = output if isinstance(output, str) else ""
     found, _ = asked.chosen_option(text)

@@ -12,13 +12,14 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
 
 from lmms_rpts.base.escaping import storable
 
-Captions = Sequence[tuple[str, Sequence[str]]]
+Captions = tuple[tuple[str, tuple[str, ...]], ...]
 """Captions by a model, each with its references."""
 
 
@@ -35,10 +36,12 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
         prediction, references = row.get("prediction"), row.get("references")
         there = references if isinstance(references, list | tuple) else [references]
         if texts := [each for each in there if isinstance(each, str)]:
-            pairs.append((prediction if isinstance(prediction, str) else "", texts))
-    return raw_scores(pairs) | ({"meteor": meteor_score(pairs)} if meteor else {})
+            pairs.append((prediction if isinstance(prediction, str) else "", tuple(texts)))
+    rows = tuple(pairs)
+    return raw_scores(rows) | ({"meteor": meteor_score(rows)} if meteor else {})
 
 
+@lru_cache(maxsize=2)  # for each metric of the same captions
 def raw_scores(captions: Captions) -> dict[str, float]:
     """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
 

@@ -97,6 +97,12 @@ class ReformQuestion(Asked):
         """The text of an option; None for no index, and beyond the last option."""
         return self.options[index] if index is not None and index < len(self.options) else None
 
+    @property
+    def gold(self) -> tuple[str, ...]:
+        """The right option, or the accepted answers."""
+        right = self.option(self.right)
+        return self.answers if right is None else (right,)
+
     def marked_option(self, index: int | None) -> str | None:
         """An option with its mark, if it has one; None for no index."""
         text = self.option(index)
@@ -235,7 +241,7 @@ class Form:
 
     def history(self, sample: Sample, style: str) -> Iterator[tuple[str, str]]:
         """The solved example and the past rounds of a dialogue: questions with their answers."""
-        example = self.instructions.solved_example(self.chosen)
+        example = self.instructions.wording(self.chosen).in_context
         if self.settings.in_context and example:
             yield from self.solved_example(*example, style)
         for past in sample.history:

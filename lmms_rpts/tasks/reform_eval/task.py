@@ -9,14 +9,19 @@ from PIL import Image
 
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import DataError, HubData, downloaded, raise_faults
+from lmms_rpts.tasks.data import DataError, HubData, raise_faults
 from lmms_rpts.tasks.questions import Questions, Source
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of, read_samples
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.predictions import find_published, read_predictions
 from lmms_rpts.tasks.reform_eval.questions import MARKS, Form, ReformQuestion, dialogues_of
-from lmms_rpts.tasks.reform_eval.record import METRICS, ReformRecord
-from lmms_rpts.tasks.reform_eval.scorer import LikelihoodScorer, OnlineScorer, ReformScorer
+from lmms_rpts.tasks.reform_eval.scorer import (
+    METRICS,
+    LikelihoodScorer,
+    OnlineScorer,
+    ReformRecord,
+    ReformScorer,
+)
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS, DataSet, ReformSettings, data_sets
 
 HUB_DATASET, _HUB_FOLDER = "Aweminus/ReForm-Eval-Data", "huggingface_data"
@@ -31,7 +36,15 @@ def load(part: str) -> Questions[ReformQuestion]:
     form.instructions.of(chosen, method)
     place, remedy = _HUB.place(*(f"{_HUB_FOLDER}/{name}" for name in chosen.files))
     root = root_of(place)
-    _check_files(chosen, root, remedy)
+    there = [
+        f"reform_{each.name}"
+        for each in data_sets().values()
+        if all((root / name).is_file() for name in each.files)
+    ]
+    if f"reform_{chosen.name}" not in there:
+        others = f" Sets that are complete there: --tasks {','.join(there)}" if there else ""
+        said = f"{' or '.join(chosen.files)} of {chosen.title} is missing"
+        raise_faults(root, [said], remedy + others)
     files = tuple(root / name for name in chosen.files)
     stats = [each.stat() for each in files]
     stamps = tuple((each.st_mtime_ns, each.st_size) for each in stats)
@@ -45,11 +58,6 @@ def load(part: str) -> Questions[ReformQuestion]:
     questions = form.questions(samples)
     asked = tuple(dialogues_of(questions) if online else questions)
     return Questions(Source(root, files, remedy, root), asked, part, "sample")
-
-
-def check(task: str) -> None:
-    """Check the settings and data of a task; without REFORM_PATH, the data are downloaded."""
-    load(task.removeprefix("reform_"))
 
 
 def tokens(part: str) -> int | None:
@@ -67,21 +75,6 @@ def _read(
     return read_samples(chosen, root, seed)
 
 
-def _check_files(chosen: DataSet, root: Path, remedy: str) -> None:
-    """Refuse missing files of a set, naming the sets that are there."""
-    lacking = {
-        each.name: [
-            f"{name} of {each.title} is missing"
-            for name in each.files
-            if not (root / name).is_file()
-        ]
-        for each in data_sets().values()
-    }
-    there = ",".join(f"reform_{name}" for name, files in lacking.items() if not files)
-    others = f" Sets that are complete there: --tasks {there}" if there else ""
-    raise_faults(root, lacking[chosen.name], remedy + others)
-
-
 def root_of(path: Path) -> Path:
     """The folder that contains the sets: REFORM_PATH itself, or one or two levels below it."""
     places = (path / "ReForm-Eval-Data" / _HUB_FOLDER, path / _HUB_FOLDER)
@@ -94,23 +87,14 @@ def root_of(path: Path) -> Path:
 def open_image(question: ReformQuestion, folder: Path | None = None) -> Image.Image:
     """The image of a question as the model is shown it; nothing is downloaded.
 
-    Args:
-        folder: folder of the data; None: REFORM_PATH if set, else the cached download.
-
-    Raises:
-        OSError, ValueError: if there is none, or it cannot be read.
+    ``folder``: of the data; None: REFORM_PATH if set, else the cached download. Raises OSError or
+    ValueError if there is no image, or if it cannot be read.
     """
-    chosen = data_sets().get(question.set)
-    root = _present(folder or ReformSettings.load().path)
-    if chosen is None or root is None or not question.image.length:
+    chosen, place = data_sets().get(question.set), folder or _HUB.present()
+    if chosen is None or place is None or not question.image.length:
         raise FileNotFoundError(f"no image of {question.set} {question.id} is on this machine")
-    return image_of(root / chosen.file, question.image, chosen.boxes, question.boxes)
-
-
-@lru_cache(maxsize=4)  # the Hub's copy would be looked up for each image
-def _present(folder: Path | None) -> Path | None:
-    found = folder or downloaded(HUB_DATASET)
-    return found and root_of(found)
+    path = root_of(place) / chosen.file
+    return image_of(path, question.image, chosen.boxes, question.boxes)
 
 
 def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Image | None:
@@ -137,7 +121,7 @@ BENCHMARK = Benchmark(
     tasks={task: task.removeprefix("reform_") for task in TASKS},
     groups=GROUPS,
     load=load,
-    check=check,
+    check=lambda task: load(task.removeprefix("reform_")).check(),
     scorer=_scorer,
     filters={
         "reform_answer": ReformScorer,

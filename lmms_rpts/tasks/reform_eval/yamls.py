@@ -45,11 +45,6 @@ def _group(name: str) -> Iterator[str]:
     yield "  version: 1.0"
 
 
-def write(folder: Path = FOLDER) -> None:
-    """Write all task files."""
-    for name, text in task_files().items():
-        (folder / name).write_text(text, encoding="utf-8")
-
-
 if __name__ == "__main__":
-    write()
+    for _name, _text in task_files().items():
+        (FOLDER / _name).write_text(_text, encoding="utf-8")
