@@ -70,10 +70,7 @@ class ImagePlace(NamedTuple):
 def image_of(path: Path, place: ImagePlace, how: str, boxes: tuple[Box, ...]) -> Image.Image:
     """The image of a sample, as shown to the model; cached for the duplicates that follow.
 
-    ``path`` is the file of its set, whose ``boxes`` are ``how``.
-
-    Raises:
-        OSError, ValueError: if it cannot be read.
+    ``path`` is the file of its set, whose ``DataSet.boxes`` are ``how``.
     """
     with path.open("rb") as file:
         file.seek(place.start)

@@ -1,8 +1,6 @@
-"""Prediction files of the published code, which need no data of ReForm-Eval.
+"""Prediction files of the published code (run_eval.py, df1cfa7): a JSON list of rows.
 
-A file is a JSON list of rows; its name says data, formulation and method, as in
-TDIUC_SingleChoice_likelihood.json. Source: run_eval.py of github.com/FudanDISC/ReForm-Eval
-(df1cfa7).
+Their names say data, formulation and method: TDIUC_SingleChoice_likelihood.json.
 """
 
 from __future__ import annotations
@@ -39,8 +37,7 @@ _KINDS: Mapping[str, Kind] = {
 _NAME = re.compile(rf"(.+)_({'|'.join(_KINDS)})_(generation|likelihood)(?:_.*)?\.json")
 
 Predictions = list[tuple[ReformQuestion, str | None]]
-"""The questions of a file in order, each with the text that was predicted, None without one; by
-likelihood the text is the index of an option, or -1."""
+"""Questions with the predicted text, None without one; by likelihood the index of an option."""
 
 
 class PredictionScorer(ReformScorer):
@@ -93,15 +90,10 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
 def read_predictions(
     path: Path, task: str, formulation: str
 ) -> tuple[PredictionScorer, Predictions]:
-    """The predictions of a file of any name, and what grades them.
+    """What grades the predictions in a file of any name, and these.
 
-    Args:
-        path: the file.
-        task: the task of its set.
-        formulation: how its answers were given: ``generation`` or ``likelihood``.
-
-    Raises:
-        RunError: if it is wrong, naming the row; or if answers to the set are not given so.
+    ``task`` names the set; ``formulation`` is ``generation`` or ``likelihood``. A RunError names
+    the row that is wrong.
     """
     end = "_likelihood" if formulation == "likelihood" else ""
     name = f"{task.removesuffix('_likelihood')}{end}"

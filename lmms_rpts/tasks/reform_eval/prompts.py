@@ -42,16 +42,11 @@ def doc_to_text(
 ) -> Any:
     """The conversation as one text, for wrappers that take image and text separately.
 
-    Args:
-        lmms_eval_specific_kwargs: ``pre_prompt`` and ``post_prompt``, the texts before the
-            conversation and after its last question.
-        of_round: of a dialogue that is asked round by round, ``round_idx`` (None and 0: the first)
-            and ``previous_output``, the model's outputs in the earlier rounds.
-
-    Returns:
-        The text; for later rounds a tuple of images, text, whether the dialogue is over, the
-        outputs so far, and None. After the end, the last round is repeated: some wrappers continue
-        until the first dialogue of a batch is over.
+    ``lmms_eval_specific_kwargs`` may have texts around it, ``pre_prompt`` and ``post_prompt``. For
+    a round of a dialogue, ``of_round`` has its number, ``round_idx``, and the model's outputs so
+    far, ``previous_output``. For later rounds, it is a tuple of images, text, whether the dialogue
+    is over, the outputs, and None; after the end, the last round is repeated, since some wrappers
+    continue until the first dialogue of a batch is over.
     """
     asked, later = _round(doc, of_round, begun=True)
     prefix = PREFIX if asked.begins_answer else None
@@ -84,7 +79,7 @@ def doc_to_messages(
 def doc_to_target(doc: Doc) -> str:
     """The right option, or the accepted answers; of a dialogue those of all rounds."""
     asked = ReformQuestion.of(doc)
-    golds = (each.gold for each in asked.rounds or (asked,))
+    golds = (each.answers or (str(each.option(each.right)),) for each in asked.rounds or (asked,))
     return "; ".join(chain.from_iterable(golds))
 
 

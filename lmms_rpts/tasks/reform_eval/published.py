@@ -1,8 +1,7 @@
-"""Graders and metrics of ReForm-Eval exactly by the published rules.
+"""Graders and metrics of ReForm-Eval exactly by the published rules, quirks included.
 
-Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced.
-Where it raises on its input, these functions don't: a value that is not a string matches and
-chooses nothing.
+Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Where it raises on its input, these functions
+don't: a value that is not a string matches and chooses nothing.
 """
 
 from __future__ import annotations
@@ -24,12 +23,10 @@ Captions = tuple[tuple[str, tuple[str, ...]], ...]
 
 
 def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
+    """The scores of a whole set by `raw_scores` and, if wanted, `meteor_score`.
 
     ``results`` are rows with ``prediction`` and ``references``, a list of strings. Rows without
-    references are left out; a prediction that is not a string counts as empty. ``meteor``: whether
-    to compute METEOR, which starts Java: some seconds. Returns ``bleu_1`` to ``bleu_4``,
-    ``rouge_l``, ``cider``, ``meteor``; see `raw_scores` and `meteor_score`.
+    references are left out; a prediction that is not a string counts as empty.
     """
     pairs = []
     for row in results:
@@ -43,9 +40,9 @@ def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> di
 
 @lru_cache(maxsize=2)  # for each metric of the same captions
 def raw_scores(captions: Captions) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
+    """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split at spaces only, as published.
 
-    These are ReForm-Eval's published scores; NaN if no row has a reference with words.
+    NaN if no row has a reference with words.
     """
     names = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
     if not any(text.split() for _, references in captions for text in references):
@@ -62,9 +59,9 @@ def raw_scores(captions: Captions) -> dict[str, float]:
 
 
 def meteor_score(captions: Captions) -> float:
-    """METEOR 1.5 of a set with white space collapsed; NaN without captions, or if Java fails.
+    """METEOR 1.5 of a set; NaN without captions, or if Java fails. It takes some seconds.
 
-    A line break or a separator in a text would put the lines that the program reads out of step.
+    White space is collapsed: a line break would put the lines that the program reads out of step.
     """
     if not captions or shutil.which("java") is None:
         return math.nan
@@ -141,10 +138,10 @@ def single_choice(
 ) -> int | None:
     """The index of the option that a generated answer chooses, from 0; None if it has no mark.
 
-    The first mark in round brackets counts, whether it was offered or not: ``(A)``, ``(a)`` and
-    ``(1)`` are 0. The published scores don't use ``options``; with them, an answer without a mark
-    that equals an option exactly chooses that option. Anything but a string chooses nothing.
+    The first mark in round brackets counts, offered or not: ``(A)``, ``(a)`` and ``(1)`` are 0.
     ``alphabet``: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as published.
+    With ``options``, which published scores don't use, an answer without a mark that equals an
+    option chooses it. Anything but a string chooses nothing.
     """
     if not isinstance(prediction, str):
         return None
@@ -186,8 +183,7 @@ def kie_open_ended(prediction: Any, answer: Any) -> int:
 
     Both are normalised as for VQA: without punctuation and articles, number words as digits,
     contractions with their apostrophes. An answer that starts or ends with a non-word character,
-    such as ``50%``, is not found between spaces. A number is converted to a string; types other
-    than string, number and list are not found.
+    such as ``50%``, is not found between spaces. Other types are treated as for OCR.
     """
     said = _text(prediction)
     answers = answer if isinstance(answer, list | tuple) else [answer]
@@ -214,8 +210,7 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
     """The mean over samples of the entropy (nats) of the predictions of one sample: 0 to ln N.
 
     ``predictions``: for each sample, the text of the option that each duplicate chose, or the
-    unchanged prediction if it chose none. NaN without samples, where the published code divides by
-    zero.
+    unchanged prediction if it chose none. NaN without samples.
     """
     entropies = []
     for each in predictions.values():
@@ -226,12 +221,11 @@ def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
 
 
 def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
-    """How the mean score changes with the round of a dialogue.
+    """Correlation (Pearson) and slope of the mean score over the rounds of a dialogue.
 
     ``scores`` are those of each round by its number, an integer or a string; rounds with another
-    name or without scores are ignored. Returns Pearson's correlation of round and mean score, NaN
-    if the means are all equal or there is one round; and the slope of the regression line, 0 for
-    one round, NaN for none.
+    name or without scores are ignored. The correlation is NaN if the means are all equal or there
+    is one round; the slope is then 0, and NaN without rounds.
     """
     means = {
         int(name): float(np.mean(each))
@@ -254,9 +248,8 @@ def _text(value: Any) -> str | None:
 
 def _has_words(text: str, wanted: str) -> bool:
     r"""Whether ``\bwanted\b`` is found; word boundaries are marked in both, for linear time."""
-    inner = _with_boundaries(wanted).removeprefix("\0b").removesuffix("\0b")
-    return (f"\0b{inner}\0b" if wanted else "\0b") in _with_boundaries(text)
-
-
-def _with_boundaries(text: str) -> str:
-    return _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", text)
+    text, wanted = (
+        _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", each) for each in (text, wanted)
+    )
+    inner = wanted.removeprefix("\0b").removesuffix("\0b")
+    return (f"\0b{inner}\0b" if wanted else "\0b") in text

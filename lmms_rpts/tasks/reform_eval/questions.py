@@ -43,18 +43,10 @@ class ReformQuestion(Asked):
     right: Whole | None = Field(description="index of the right option; null for free answers")
     answers: Several[Text] = Field(description="accepted free answers; reference captions")
     round: Whole | None = Field(description="round of a dialogue, from 0; null for other sets")
-    history: Several[Several[Text]] = Field(
-        default=(),
-        description="question and answer of earlier turns: the solved example, past rounds (right)",
-    )
-    image: ImagePlace = Field(
-        default=ImagePlace(),
-        description="first byte and number of bytes of the image's base64 text in the set's file",
-    )
-    boxes: Several[Several[Number]] = Field(default=(), description="boxes, as in the data")
-    rounds: Several[ReformQuestion] = unset(
-        (), "of a dialogue with online history: the questions of its rounds"
-    )
+    history: Several[Several[Text]] = Field((), description="earlier turns: question and answer")
+    image: ImagePlace = Field(ImagePlace(), description="place of its text in the set's file")
+    boxes: Several[Several[Number]] = Field((), description="boxes, as in the data")
+    rounds: Several[ReformQuestion] = unset((), "of a dialogue with online history: its rounds")
 
     @property
     def key(self) -> tuple[str, int]:
@@ -96,12 +88,6 @@ class ReformQuestion(Asked):
     def option(self, index: int | None) -> str | None:
         """The text of an option; None for no index, and beyond the last option."""
         return self.options[index] if index is not None and index < len(self.options) else None
-
-    @property
-    def gold(self) -> tuple[str, ...]:
-        """The right option, or the accepted answers."""
-        right = self.option(self.right)
-        return self.answers if right is None else (right,)
 
     def marked_option(self, index: int | None) -> str | None:
         """An option with its mark, if it has one; None for no index."""

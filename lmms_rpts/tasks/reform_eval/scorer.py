@@ -49,29 +49,25 @@ class ReformAsking(Model):
     max_tokens: Text = "long"
     reduction: Text = "sum"
     seed: Whole = 0
+    judge: ClassVar[str] = "rule"
 
     @classmethod
     def of(cls, settings: ReformSettings) -> ReformAsking:
         """The form of the prompts and the grading under these settings."""
         found = load_instructions(settings.instructions)
-        wording = {"instructions": found.source, "instructions_sha256": found.sha256}
-        given = settings.model_dump(exclude_none=True, exclude={"duplicates"})
+        given = settings.model_dump(exclude_none=True)
+        given |= {"instructions": found.source, "instructions_sha256": found.sha256}
         if settings.duplicates is not None:
-            given["duplicates"] = str(settings.duplicates)
-        return cls.model_validate(given | wording)
-
-    @property
-    def judge(self) -> str:
-        """How answers were graded."""
-        return "rule"
+            given |= {"duplicates": str(settings.duplicates)}
+        return cls.model_validate(given)
 
 
 class ReformRecord(AnswerRecord):
     """The record of an answer to a sample of ReForm-Eval.
 
     ``grades``: ``rule`` by the published rules (of captions ROUGE-L), ``strict`` by those of this
-    package, which abstain. ``numbers``, by likelihood: ``losses``, the negative log-likelihood of
-    each option that was compared, and ``means``, its loss per token.
+    package, which abstain. ``numbers``, by likelihood: ``losses``, which are compared, and
+    ``means``, the losses per token.
     """
 
     SCHEMA: ClassVar[str] = "lmms_rpts.reform"
@@ -295,16 +291,13 @@ class ReformScorer(GradingScorer):
 
     def rules(self, answer: str, question: ReformQuestion) -> dict[str, Grade]:
         """The grades of a generated answer by the published and, of a choice, the strict rules."""
-        if question.kind == "caption":
-            return {
-                "rule": Grade(score=published.rouge_l(answer, question.answers), rule="rouge_l")
-            }
-        if question.kind != "choice":
-            is_key = question.kind == "kie"
-            match = published.kie_open_ended if is_key else published.ocr_open_ended
-            accepted = list(question.answers)
+        kind, accepted = question.kind, list(question.answers)
+        if kind == "caption":
+            return {"rule": Grade(score=published.rouge_l(answer, accepted), rule="rouge_l")}
+        if kind != "choice":
+            match = published.kie_open_ended if kind == "kie" else published.ocr_open_ended
             score = match(answer, accepted if len(accepted) > 1 else accepted[0])
-            return {"rule": Grade(score=float(score), rule=question.kind)}
+            return {"rule": Grade(score=float(score), rule=kind)}
         chosen, (index, found) = published.single_choice(answer), question.chosen_option(answer)
         strict = 0.0 if found.outcome == "incorrect" else None
         if index is not None:  # two options may have the same text
@@ -341,8 +334,7 @@ class LikelihoodScorer(ReformScorer):
     ) -> list[list[tuple[Any, Doc]]]:
         """The likelihoods of the options of a document, with the first of its requests.
 
-        lmms-eval makes one request per option. A document that was presented again has its options
-        again.
+        lmms-eval makes one for each option, and again for a document that is presented again.
         """
         values = [each[0] if isinstance(each, list) and each else each for each in resps]
         found: list[list[tuple[Any, Doc]]] = [[] for _ in values]

@@ -89,7 +89,7 @@ def rows_of(name: str) -> list[dict[str, Any]]:
 
 
 class ReformTask(NamedTuple):
-    """A task: a set, how answers are obtained, and whose answers a dialogue's history contains."""
+    """A task; ``online``: the history of a dialogue has the model's answers, not the right ones."""
 
     set: DataSet
     method: Method = "generation"
