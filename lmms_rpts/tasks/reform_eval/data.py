@@ -286,9 +286,8 @@ def _layouts() -> Mapping[tuple[str, str], Mapping[str, str]]:
     """The names of the fields by layout and variant (``layouts.csv``); without any: not in it.
 
     ``image|img`` is the first of these that is present; ``{question} Context: {context}`` is a text
-    with fields in braces. ``filling`` fills the instruction. Without an id, the index is the id.
-    ``right`` is the index of the right option; in the layout ``vqa``, and where the wrong options
-    are drawn, its text.
+    with fields in braces. Without an id, the index is the id. ``right`` is the index of the right
+    option; in the layout ``vqa``, and where the wrong options are drawn, its text.
     """
     return {(row["layout"], row["variant"]): row for row in rows_of("layouts.csv")}
 
@@ -325,10 +324,7 @@ class _File:
     def _options(
         self, fields: Fields, names: Mapping[str, str], own_id: str | int
     ) -> tuple[tuple[str, ...], int | None]:
-        """The options and the index of the right one.
-
-        Where the data have no wrong options, some are drawn from the answers of the set.
-        """
+        """The options, of which wrong ones may be drawn, and the index of the right one."""
         chosen = self.chosen
         if "choices" in self.shared:
             answer = fields.read(names["right"], spoken)
@@ -355,7 +351,7 @@ class _File:
             raise RowError(field, f"should be an image as base64 text, not {shown(value)}")
         try:
             _open(value.encode()).close()
-        except (ValueError, OSError) as error:
+        except (ValueError, OSError, Image.DecompressionBombError) as error:
             fault = str(error).partition(" <")[0]  # "cannot identify image file <_io.BytesIO ...>"
             raise RowError(field, f"has an image that cannot be read: {fault}") from None
         for written in (value, value.replace("/", "\\/")):

@@ -21,8 +21,6 @@ from lmms_rpts.tasks.reform_eval.sets import DataSet, Method, data_sets
 
 # Families whose instructions contain one ``{}`` for the caption, the statement or the task.
 FILLED = frozenset({"match", "entailment", "task_step"})
-# The family (only CLEVR) whose published instructions are in the data file.
-_FROM_DATA = "spatial"
 _REMEDY = (
     "Set instructions in [reform] of rpts.toml to the JSON file that "
     "examples/reform_instructions.py makes from a clone of "
@@ -52,10 +50,7 @@ _FILE = TypeAdapter(Mapping[str, Wording])
 
 
 class Instructions(NamedTuple):
-    """The wordings of the data sets by their titles, from ``place``.
-
-    ``source`` is ``ours`` (built-in) or ``published``.
-    """
+    """The wordings of the data sets by their titles; ``ours`` are built-in."""
 
     source: Literal["ours", "published"]
     place: Path
@@ -71,15 +66,13 @@ class Instructions(NamedTuple):
         return self.wordings.get(chosen.title, Wording())
 
     def of(self, chosen: DataSet, method: Method) -> tuple[str, ...]:
-        """The instructions of a set.
+        """The instructions of a set; a DataError if there are none, or if their braces are wrong.
 
-        Empty only for CLEVR with published instructions from a file without them: those in its data
-        count. Raises DataError if there are none, or if they do not have the braces that the set
-        fills.
+        Empty only for CLEVR, whose published ones are in its data.
         """
         name, braces = f"instructions_{method}", int(chosen.family in FILLED)
         listed: tuple[str, ...] | None = getattr(self.wording(chosen), name)
-        if listed is None and (self.source == "ours" or chosen.family != _FROM_DATA):
+        if listed is None and (self.source == "ours" or chosen.name != "clevr"):
             raise_faults(self.place, [f"{chosen.title} has no {name}"], _REMEDY)
         for at, text in enumerate(listed or ()):
             if not text.strip() or text.count("{}") != braces:

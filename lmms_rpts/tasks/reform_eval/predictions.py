@@ -22,12 +22,7 @@ from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of
-from lmms_rpts.tasks.reform_eval.scorer import (
-    ReformAsking,
-    ReformRecord,
-    ReformScorer,
-    choice_grades,
-)
+from lmms_rpts.tasks.reform_eval.scorer import ReformAsking, ReformScorer, choice_grades, not_of
 from lmms_rpts.tasks.reform_eval.sets import TASKS, Kind, data_sets
 
 _KINDS: Mapping[str, Kind] = {
@@ -47,11 +42,11 @@ class PredictionScorer(ReformScorer):
         """Nothing but what is published."""
         return ReformAsking(instructions="published", order="fixed")
 
-    async def score(self, response: Any, question: ReformQuestion, judge: Client) -> ReformRecord:
-        """The record of a prediction."""
+    async def score(self, response: Any, question: ReformQuestion, judge: Client) -> Any:
+        """As `graded`."""
         return self.graded(response, question)
 
-    def graded(self, text: str | None, question: ReformQuestion) -> ReformRecord:
+    def graded(self, text: str | None, question: ReformQuestion) -> Any:
         """The record of a prediction."""
         reason = "the prediction is not a string" if text is None else None
         given, grades = Given(text or ""), {} if text is None else self.rules(text or "", question)
@@ -59,14 +54,13 @@ class PredictionScorer(ReformScorer):
             index = int(text) if 0 <= int(text) < len(question.options) else None
             grades = choice_grades(index, question)  # None is never right, as published
             given = Given(question.option(index) or text, "likelihood")
-        record: ReformRecord = self.record(given, grades, {}, question, reason, text)
-        return record
+        return self.record(given, grades, {}, question, reason, text)
 
 
 def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
-    """The reader of the predictions in a file, or in the files of a folder, by their label.
+    """The reader of the predictions in a file or folder, by their label; None without any.
 
-    None where no name is a published one. The reader raises RunError, naming file and row.
+    Their names are the published ones. The reader raises RunError, naming file and row.
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     named = [(each, _NAME.fullmatch(each.name)) for each in files if each.is_file()]
@@ -102,9 +96,9 @@ def read_predictions(
             f"There are no predictions of {task} by {formulation}: --task is one of the 61 sets, "
             "such as reform_gqa, and --formulation generation or, of single choices, likelihood"
         )
-    chosen = TASKS[name].set
-    rows = _read(path, chosen.name, chosen.kind, formulation)
-    return PredictionScorer(load_settings()), rows
+    chosen, scorer = TASKS[name].set, PredictionScorer(load_settings())
+    scorer.unasked = not_of(chosen.kind)
+    return scorer, _read(path, chosen.name, chosen.kind, formulation)
 
 
 def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:

@@ -1,8 +1,4 @@
-"""Prompts of ReForm-Eval: the text form, and chat messages.
-
-lmms-eval asks for the rounds of a dialogue with online history one by one
-(``generate_until_multi_round``); later rounds contain the model's own answers.
-"""
+"""Prompts of ReForm-Eval: the text form, and chat messages; those of a dialogue round by round."""
 
 from __future__ import annotations
 
@@ -12,10 +8,9 @@ from typing import Any
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.tasks.prompts import Doc, Kwargs
 from lmms_rpts.tasks.reform_eval.questions import PREFIX, ReformQuestion, marks_of
 from lmms_rpts.tasks.reform_eval.task import open_image
-
-Doc = Mapping[str, Any]
 
 # Maximum length in later rounds of an answer that chose no option.
 LONGEST = 1000
@@ -25,8 +20,7 @@ _NEXT_TURN = "\nUser:"
 def text_form(turns: Sequence[str], prefix: str | None) -> str:
     """A conversation as one text that ends where the model continues with its answer.
 
-    ``turns`` alternate between user and model; the last is the user's. ``prefix`` is the beginning
-    of the answer; None: the text does not begin it.
+    ``turns`` alternate, the last is the user's; ``prefix`` begins the answer.
     """
     lines = [f"{role}: {turn}" for role, turn in zip(cycle(("User", "Bot")), turns)]
     return "\n".join([*lines, f"Bot: {prefix}" if prefix else "Bot:"])
@@ -37,9 +31,7 @@ def doc_to_visual(doc: Doc) -> list[Any]:
     return [open_image(ReformQuestion.of(doc))]
 
 
-def doc_to_text(
-    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None, **of_round: Any
-) -> Any:
+def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Kwargs | None = None, **of_round: Any) -> Any:
     """The conversation as one text, for wrappers that take image and text separately.
 
     ``lmms_eval_specific_kwargs`` may have texts around it, ``pre_prompt`` and ``post_prompt``. For
@@ -56,7 +48,7 @@ def doc_to_text(
 
 def doc_to_messages(
     doc: Doc,
-    lmms_eval_specific_kwargs: Mapping[str, Any] | None = None,
+    lmms_eval_specific_kwargs: Kwargs | None = None,
     prefill: bool = False,
     **of_round: Any,
 ) -> Any:
@@ -83,7 +75,7 @@ def doc_to_target(doc: Doc) -> str:
     return "; ".join(chain.from_iterable(golds))
 
 
-def _turns(asked: ReformQuestion, kwargs: Mapping[str, Any] | None) -> list[str]:
+def _turns(asked: ReformQuestion, kwargs: Kwargs | None) -> list[str]:
     """The texts of user and model in turn, with the task's ``pre_prompt`` and ``post_prompt``."""
     turns = [*chain.from_iterable(asked.history), asked.question]
     begin = f"{asked.instruct} " if asked.instruct else ""

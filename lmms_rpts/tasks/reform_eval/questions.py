@@ -108,10 +108,7 @@ class ReformQuestion(Asked):
 
 
 def dialogues_of(questions: Iterable[ReformQuestion]) -> Iterator[ReformQuestion]:
-    """The dialogues whose rounds are these questions, given in the order of their samples.
-
-    A dialogue has the fields of its first round, and ``rounds``.
-    """
+    """The dialogues of questions in the order of their samples: their first rounds with all."""
     found: dict[tuple[int, int], list[ReformQuestion]] = {}
     first = 0
     for each in questions:
@@ -191,10 +188,10 @@ class Form:
         )
 
     def _order(self, sample: Sample, at: int, duplicate: int) -> list[int]:
-        """For each position, the option that is shown there; a duplicate 0 keeps the data's order.
+        """For each position, the option that is shown there; duplicate 0 keeps the data's order.
 
-        Over N duplicates of N options, or a multiple of N, the right option has each position
-        equally often; the others are shuffled each time.
+        Over N duplicates of N options, the right option has each position equally often; the others
+        are shuffled each time.
         """
         count, right = len(sample.options), sample.right
         fixed = self.settings.order == "fixed" or not self.shows_options or duplicate == 0

@@ -24,20 +24,16 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.runs.answers import STRICT, AnswerRecord, Grade
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
-from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.aggregation import mean
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
-from lmms_rpts.tasks.reform_eval.sets import ReformSettings
+from lmms_rpts.tasks.reform_eval.sets import Kind, ReformSettings
 
 
 class ReformAsking(Model):
-    """How samples were presented and graded: the settings of these names.
-
-    ``instructions`` are ``ours`` (built-in) or ``published``.
-    """
+    """How samples were presented and graded: settings; ``instructions`` are ours or published."""
 
     instructions: Text
     instructions_sha256: Text = ""
@@ -243,12 +239,19 @@ METRICS = by_name(
         words="of round and accuracy",
     ),
 )
+_CHOICE = ("accuracy_strict", "strict_coverage", "format_hit_rate")
 # Only in lmms-eval's results: each table would start Java.
 _METEOR = Metric("meteor", over=partial(over_captions, "meteor"))
 aggregate_instability, aggregate_cider, aggregate_bleu_4, aggregate_meteor = map(
     aggregation.over_all, (*(METRICS[name] for name in ("instability", "cider", "bleu_4")), _METEOR)
 )
 """``aggregation`` of these metrics in the task files."""
+
+
+def not_of(kind: Kind) -> frozenset[str]:
+    """The metrics that answers of this kind do not have."""
+    own = {"caption": ("rouge_l",), "choice": ("accuracy", *_CHOICE)}.get(kind, ("accuracy",))
+    return frozenset(METRICS) - {*own}
 
 
 def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:
@@ -348,22 +351,17 @@ class LikelihoodScorer(ReformScorer):
             start = end
         return found
 
-    async def score(self, response: Any, question: ReformQuestion, judge: Client) -> ReformRecord:
+    async def score(self, response: Any, question: ReformQuestion, judge: Client) -> Any:
         """The record of a sample; ``response``: for each option, its likelihood."""
         chosen, numbers, reason = None, dict[str, tuple[float, ...]](), None
         try:
-            numbers = _losses(response, question, self.asking.reduction == "sum")
+            numbers = _losses(response or (), question, self.asking.reduction == "sum")
             chosen = numbers["losses"].index(min(numbers["losses"]))
         except ValueError as error:
             reason = str(error)
-        except Exception as error:
-            reason = internal_error(error, "grading likelihoods")
         grades = {} if reason else choice_grades(chosen, question)
         given = Given(question.option(chosen) or "", "likelihood")
-        record: ReformRecord = self.record(
-            given, grades, {}, question, reason, str(response), numbers=numbers
-        )
-        return record
+        return self.record(given, grades, {}, question, reason, str(response), numbers=numbers)
 
 
 def choice_grades(chosen: int | None, question: ReformQuestion) -> dict[str, Grade]:

@@ -33,10 +33,8 @@ class DataSet:
 
     Attributes:
         name, title: name of the task, without ``reform_``; name in the publishers' README.
-        dimension: one of the values of ``DIMENSIONS``.
         config, file: published configuration; data file, which contains the images.
         layout, variant: of the file, see ``layouts.csv``.
-        kind: how answers are given and graded.
         family: name of the group of instructions.
         version, split, dataset_name: values required in the file; empty: not checked.
         boxes: ``xywh N`` or ``xyxy N``: draw boxes of this format, with lines N pixels wide;

@@ -21,6 +21,7 @@ from lmms_rpts.tasks.reform_eval.scorer import (
     OnlineScorer,
     ReformRecord,
     ReformScorer,
+    not_of,
 )
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS, DataSet, ReformSettings, data_sets
 
@@ -33,7 +34,6 @@ def load(part: str) -> Questions[ReformQuestion]:
     chosen, method, online = TASKS[f"reform_{part}"]
     settings = ReformSettings.load()
     form = Form(chosen, method, load_instructions(settings.instructions), settings)
-    form.instructions.of(chosen, method)
     place, remedy = _HUB.place(*(f"{_HUB_FOLDER}/{name}" for name in chosen.files))
     root = root_of(place)
     there = [
@@ -85,10 +85,9 @@ def root_of(path: Path) -> Path:
 
 
 def open_image(question: ReformQuestion, folder: Path | None = None) -> Image.Image:
-    """The image of a question as the model is shown it; nothing is downloaded.
+    """The image of a question as shown to the model; nothing is downloaded.
 
-    ``folder``: of the data; None: REFORM_PATH if set, else the cached download. Raises OSError or
-    ValueError if there is no image, or if it cannot be read.
+    ``folder``: that of the data. Raises OSError or ValueError if it cannot be read.
     """
     chosen, place = data_sets().get(question.set), folder or _HUB.present()
     if chosen is None or place is None or not question.image.length:
@@ -109,7 +108,9 @@ def _scorer(task: str, settings: Settings, judge: str | None) -> ReformScorer:
     if TASKS[task].online:
         raise DataError(f"{task}: its answers were graded in its run, and can't be scored again")
     kind = LikelihoodScorer if TASKS[task].method == "likelihood" else ReformScorer
-    return kind(settings, judge)
+    scorer = kind(settings, judge)
+    scorer.unasked = not_of(TASKS[task].set.kind)
+    return scorer
 
 
 BENCHMARK = Benchmark(

@@ -5,7 +5,6 @@ Each set is a file of a few lines that includes a template; a test compares them
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
@@ -18,31 +17,22 @@ _CAPTIONS = ("cider", "rouge_l", "bleu_4")
 
 def task_files() -> dict[str, str]:
     """The text of each task file by its name."""
-    named = {name: _task(name) for name in TASKS} | {name: _group(name) for name in GROUPS}
-    return {f"{name}.yaml": "".join(f"{line}\n" for line in lines) for name, lines in named.items()}
-
-
-def _task(name: str) -> Iterator[str]:
-    chosen, method, online = TASKS[name]
-    form = {"ocr": "open", "kie": "open"}.get(chosen.kind, chosen.kind)
-    template = "online" if online else "likelihood" if method == "likelihood" else form
-    yield f"task: {name}"
-    yield f"include: _{template}_template_yaml"
-    yield f"dataset_name: {name.removeprefix('reform_')}"
-
-
-def _group(name: str) -> Iterator[str]:
-    yield f"group: {name}"
-    yield "task:"
-    yield from (f"  - {task}" for task in GROUPS[name])
-    yield "aggregate_metric_list:"
-    for metric in _CAPTIONS if name == "reform_description" else _CHOICE:
-        yield f"  - metric: {metric}"
-        yield f"    aggregation: {_MEAN}"
-        # The sets have equal weights, as in the published averages.
-        yield "    weight_by_size: false"
-    yield "metadata:"
-    yield "  version: 1.0"
+    files: dict[str, list[str]] = {}
+    for name, (chosen, method, online) in TASKS.items():
+        form = {"ocr": "open", "kie": "open"}.get(chosen.kind, chosen.kind)
+        template = "online" if online else "likelihood" if method == "likelihood" else form
+        part = name.removeprefix("reform_")
+        files[name] = [f"task: {name}", f"include: _{template}_template_yaml"]
+        files[name] += [f"dataset_name: {part}"]
+    for name, tasks in GROUPS.items():
+        files[name] = [f"group: {name}", "task:", *(f"  - {task}" for task in tasks)]
+        files[name] += ["aggregate_metric_list:"]
+        for metric in _CAPTIONS if name == "reform_description" else _CHOICE:
+            files[name] += [f"  - metric: {metric}", f"    aggregation: {_MEAN}"]
+            # The sets have equal weights, as in the published averages.
+            files[name] += ["    weight_by_size: false"]
+        files[name] += ["metadata:", "  version: 1.0"]
+    return {f"{name}.yaml": "".join(f"{line}\n" for line in lines) for name, lines in files.items()}
 
 
 if __name__ == "__main__":
