@@ -65,7 +65,7 @@ def _answer(value: object) -> str:
 
 
 def _several(value: object) -> object:
-    return [value] if isinstance(value, str) else value
+    return [value] if isinstance(value, str | int | float) else value
 
 
 def _gold(value: object) -> str | tuple[str, ...]:
@@ -97,7 +97,7 @@ class Instance(Model):
     options: tuple[_Answer, ...] = ()
     tolerance: Share = 0.0
     language: Language | None = None
-    ability: Annotated[tuple[Text, ...], BeforeValidator(_several)] = ()
+    ability: Annotated[tuple[_Answer, ...], BeforeValidator(_several)] = ()
     relation: Relation | None = None
 
 
