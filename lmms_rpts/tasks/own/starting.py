@@ -40,7 +40,6 @@ DATA = OwnData(
     answer="$form",
     language="$language",  # of the prompts (en or zh); the texts may be in any language
 )
-dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()
 """)
 
 
