@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
@@ -19,9 +18,9 @@ if TYPE_CHECKING:
 
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
-_IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
-# The number in "line 12: ..." or "row 3: ...", by which faults are sorted; empty for other texts.
-_PLACE = re.compile(r"(?:(?:line|row) ([0-9]{1,15})\b)?")
+_IMAGE_REMEDY = (
+    "Fix the names of the images, set --images to their folder, or choose their columns with --map."
+)
 
 
 def init(
@@ -140,8 +139,9 @@ def start_from(
     from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
     from lmms_rpts.tasks.own import convert
-    from lmms_rpts.tasks.own.data import REMEDY, check_instances
+    from lmms_rpts.tasks.own.data import REMEDY, OwnData, files_of
     from lmms_rpts.tasks.own.starting import Start
+    from lmms_rpts.tasks.questions import read_questions
 
     rows = convert.read_file(source)
     names = convert.names_of(rows)
@@ -163,15 +163,14 @@ def start_from(
     raise_faults(source, convert.column_faults(rows, sources, chosen), "Choose the columns.")
     rows, faults = convert.map_rows(rows, sources)
     rows, pictures, image_faults = convert.collect_images(rows, images)
-    found, wrong = check_instances(rows, answer or "mixed", columns)
-    remedies = [REMEDY] * bool(faults + wrong) + [_IMAGE_REMEDY] * bool(image_faults)
+    data = OwnData(Path(source), Path(), answer or "mixed", language)
+    found, wrongs, _ = read_questions(files_of(data), rows, data.source())
+    faults += [fault for _, fault in wrongs]
+    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(image_faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
-    # By their line or row, if they name one.
-    every = [*faults, *wrong, *image_faults]
-    every.sort(key=lambda fault: int(_PLACE.findall(fault)[0] or 0))
-    raise_faults(source, every, " ".join(remedies))
-    form = answer or convert.infer_form(instance for _, instance in found)
+    raise_faults(source, faults + image_faults, " ".join(remedies))
+    form = answer or convert.infer_form([question for _, question in found])
     reason = "set with --answer" if answer else "detected; --answer changes it"
     typer.echo(f"Form of the answers: {form} ({reason}).")
     return Start(name, form, language, [dict(row.fields) for row in rows], pictures)
@@ -179,7 +178,7 @@ def start_from(
 
 def _chosen(pairs: Sequence[str], names: Sequence[str], source: str) -> dict[str, tuple[str, ...]]:
     """The columns set with --map, by the task's fields."""
-    from lmms_rpts.tasks.own.convert import TARGETS
+    from lmms_rpts.tasks.own.data import FIELDS
 
     chosen: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
@@ -187,7 +186,7 @@ def _chosen(pairs: Sequence[str], names: Sequence[str], source: str) -> dict[str
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
-        for name, known, place in ((ours, TARGETS, "the task"), (theirs, names, source)):
+        for name, known, place in ((ours, FIELDS, "the task"), (theirs, names, source)):
             if name not in known:
                 hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
                 fail(f"--map {pair}: unknown field {name} in {place}.{hint}")

@@ -24,10 +24,7 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.fields import RowError, any_list, encoded
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
-from lmms_rpts.tasks.own.data import Instance, as_question, label
-
-TARGETS = tuple(Instance.model_fields)
-"""The fields to which columns are mapped; a statement to agree with is a question."""
+from lmms_rpts.tasks.own.data import FIELDS, OwnQuestion
 
 ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("question_id", "uid", "qid", "index", "idx"),
@@ -65,17 +62,6 @@ _NUMBER = re.compile(r"(?:_?[0-9]{1,3}|_[a-z]|s)$")  # image_2, option_a, photos
 _SINGULARS = {"images": ("image", "picture", "photo"), "options": ("option", "choice", "candidate")}
 _NEAR = 0.85  # "imagee" is near "image"; "image_size" is not
 _IMAGE_FILE = re.compile(r"[^\n]{1,300}\.(?:png|jpe?g|webp|gif|bmp|tiff?)", re.IGNORECASE)
-_KINDS = {
-    b"\x89PNG": "png",
-    b"\xff\xd8\xff": "jpg",
-    b"GIF8": "gif",
-    b"RIFF": "webp",
-    b"BM": "bmp",
-    b"II*\0": "tiff",
-    b"MM\0*": "tiff",
-}
-"""The kinds of images by how their contents start."""
-
 _LONGEST_REFERENCE = 64
 
 
@@ -111,7 +97,7 @@ def find_sources(names: Sequence[str], chosen: Mapping[str, tuple[str, ...]]) ->
         if name not in taken:
             by_name.setdefault(_plain(name), []).append(name)
     sources: dict[str, Sequence[tuple[str, ...]]] = {}
-    for target in TARGETS:
+    for target in FIELDS:
         aliases = (target, *ALIASES.get(target, ()))
         columns = [name for alias in aliases for name in by_name.get(alias, ())]
         sources[target] = [(name,) for name in columns]
@@ -176,7 +162,7 @@ def _holds_images(cell: Any) -> bool:
     """Whether a cell holds names of image files, or contents of images."""
     for item in _items(_value("images", cell, True)):
         content = _content(item)
-        if content and content.startswith(tuple(_KINDS)):
+        if content and _format_of(content):
             return True
         if isinstance(item, str) and _IMAGE_FILE.fullmatch(item.strip()):
             return True
@@ -247,15 +233,14 @@ def _value(target: str, value: Any, is_cell: bool) -> Any:
     return [value] if target in ("texts", "reasoning") else value
 
 
-def infer_form(instances: Iterable[Instance]) -> str:
-    """The type of the answers: see ``ANSWER_FORMS``.
+def infer_form(questions: Sequence[OwnQuestion]) -> str:
+    """The form of the answers of a ``mixed`` file: see ``ANSWER_FORMS``.
 
     Raises:
         DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
     """
-    answered = [each for each in instances if each.answer]
-    forms = {as_question(each, "mixed", "en", 0).form for each in answered}
-    if answered and forms != {"choice"} and all(map(_is_position, answered)):
+    forms = {question.form for question in questions}
+    if forms != {"choice"} and all(map(_is_position, questions)):
         raise DataError(
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
@@ -263,8 +248,8 @@ def infer_form(instances: Iterable[Instance]) -> str:
     return forms.pop() if len(forms) == 1 else "mixed"
 
 
-def _is_position(instance: Instance) -> bool:
-    answer, options = instance.answer, instance.options
+def _is_position(question: OwnQuestion) -> bool:
+    answer, options = question.answer, question.options
     is_number = isinstance(answer, str) and re.fullmatch("[0-9]{1,3}", answer.strip())
     return bool(is_number and options) and int(str(answer)) <= len(options)
 
@@ -293,11 +278,11 @@ def collect_images(
         images = [image for item in items for image in _images(item, folders, of_ids)]
         contents = [image for image in images if isinstance(image, bytes)]
         paths = [image for image in images if isinstance(image, Path)]
-        if len(contents) == len(paths) and not any(map(_is_file, paths)):
+        if len(contents) == len(paths) > 0 and not any(map(_is_file, paths)):
             images, paths = contents, []
         for content in contents:
             if fault := fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS)):
-                faults.append(f"{label(row)}: images: cannot read it ({fault})")
+                faults.append(f"{row.place}: images: cannot read it ({fault})")
         files += [(row, path) for path in paths]
         # The check of the fields reports what is neither a file nor a content.
         names = [
@@ -306,7 +291,7 @@ def collect_images(
         ]
         made.append(replace(row, fields={**row.fields, "images": names} if names else row.fields))
     found = image_faults((path for _, path in files), None)
-    faults += [f"{label(row)}: images: {found[path]}" for row, path in files if path in found]
+    faults += [f"{row.place}: images: {found[path]}" for row, path in files if path in found]
     return made, pictures, faults
 
 
@@ -331,6 +316,13 @@ def _content(value: Any) -> bytes | None:
         return None
 
 
+def _format_of(content: bytes) -> str | None:
+    """The format of an image, by its beginning; None if it is none."""
+    with suppress(Exception), Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        return image.format
+    return None
+
+
 def _images(item: Any, folders: Sequence[Path], of_ids: Mapping[str, Sequence[Any]]) -> list[Any]:
     """The content or the file that an item means, or the images of the row with this id."""
     content = _content(item)
@@ -352,8 +344,8 @@ def _is_file(path: Path) -> bool:
 def _named(image: bytes | Path, folders: Sequence[Path], pictures: dict[str, Path | bytes]) -> str:
     """The new name of an image, by which it is added; one that is taken gets a number."""
     if isinstance(image, bytes):
-        kind = next((kind for start, kind in _KINDS.items() if image.startswith(start)), "bin")
-        wanted = Path(f"{hashlib.sha256(image).hexdigest()[:16]}.{kind}")
+        suffix = (_format_of(image) or "bin").lower()
+        wanted = Path(f"{hashlib.sha256(image).hexdigest()[:16]}.{suffix}")
     else:
         below = [image.relative_to(each) for each in folders if image.is_relative_to(each)]
         wanted = below[-1] if below and ".." not in below[-1].parts else Path(image.name)

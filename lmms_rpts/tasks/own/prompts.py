@@ -8,24 +8,19 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
-from lmms_rpts.tasks.rpts_eval.prompts import pictures
+from lmms_rpts.tasks.rpts_eval.prompts import given, stated
 
-VARIANTS = ("steps", "free", "answer")
-"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form; ``answer``:
-for the answer only.
-"""
+VARIANTS = ("steps", "free")
+"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form."""
 
 _LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
 
 
 _PREMISES = ("image", "text", "context", "conclusion")
-_WORDINGS: Mapping[str, Mapping[str, str]] = {
+_WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "background": "Context: {}",
-        "clue": "Text {}: {}",
         "question": "Question: {}",
-        "statement": "Statement: {}",
         "options": "Options:",
         "answer": "Answer the question.",
         "stance": "Do you agree or disagree with the statement?",
@@ -45,10 +40,7 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
         "end_text": "End with one line: Final answer: <your answer, as short as possible>",
     },
     "zh": {
-        "background": "上下文：{}",
-        "clue": "文本{}：{}",
         "question": "问题：{}",
-        "statement": "陈述：{}",
         "options": "选项：",
         "answer": "请回答问题。",
         "stance": "你同意还是不同意这条陈述？",
@@ -87,40 +79,25 @@ def marks_of(options: Sequence[str]) -> list[str]:
     return [letters[at] if at < len(letters) else str(at + 1) for at in range(len(options))]
 
 
-_ATTACHED = {
-    "en": "Image {number}: number {place} of the {total} attached\n",
-    "zh": "图片{number}：第{place}张，共附{total}张\n",
-}
-_NAMES = {"en": "Image {}:", "zh": "图片{}："}
-
-
 def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
     """The prompt: what is given, the question, and how to answer."""
-    language = question.language
-    wording, agree = _WORDINGS[language], question.form == "agree"
-    if question.background.strip():
-        yield wording["background"].format(question.background) + "\n"
-    yield from pictures(question, _ATTACHED[language], _NAMES[language])
-    for number, clue in enumerate(question.textual_clue):
-        yield wording["clue"].format(number, clue) + "\n"
-    yield wording["statement" if agree else "question"].format(question.statement)
+    words, agree = _WORDS[question.language], question.form == "agree"
+    yield from given(question, question.background)
+    yield stated(question) if agree else words["question"].format(question.statement) + "\n"
     if question.options:
-        yield "\n".join(["", wording["options"], *lettered(question.options)])
-    variant = variant_of(kwargs, VARIANTS)
-    if variant == "answer" and question.form == "none":
-        return  # the question says what to write, such as a caption
-    yield "\n" + wording["stance" if agree else "answer"] + "\n"
-    if variant == "free":
-        yield wording["free"] + "\n"
-    elif variant == "steps":
+        yield "\n".join([words["options"], *lettered(question.options), ""])
+    yield words["stance" if agree else "answer"] + "\n"
+    if variant_of(kwargs, VARIANTS) == "free":
+        yield words["free"] + "\n"
+    else:
         # Names only the kinds of clues that the document has.
-        absent = {"image": question.visual_clue, "text": question.textual_clue}
-        named = [wording[kind] for kind in _PREMISES if absent.get(kind, True)]
-        yield wording["form"].format(" / ".join(named)) + "\n"
+        clues = {"image": question.visual_clue, "text": question.textual_clue}
+        premises = [words[kind] for kind in _PREMISES if clues.get(kind, True)]
+        yield words["form"].format(" / ".join(premises)) + "\n"
         if question.visual_clue:
-            yield wording["first"] + "\n"
-        yield wording["then"] + "\n"
-    yield wording[f"end_{_ending(question)}"]
+            yield words["first"] + "\n"
+        yield words["then"] + "\n"
+    yield words[f"end_{_ending(question)}"]
 
 
 def _ending(question: Question) -> str:

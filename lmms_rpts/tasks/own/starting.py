@@ -11,20 +11,17 @@ from pathlib import Path
 from string import Template
 from typing import Any
 
-from tqdm import tqdm
-
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.files import draft_of
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.own.data import OwnData, load
+from lmms_rpts.tasks.own.data import OwnData
 from lmms_rpts.tasks.registry import benchmark_of
 
 DATA, IMAGES, UTILS, RESPONSES = "data.jsonl", "images", "utils.py", "responses.jsonl"
 
 _HERE = Path(__file__).parent
-_MANY = 100
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 _MODULE = Template(f"""\
 \"\"\"The data of the task $name, which lmms-rpts reads and checks.\"\"\"
@@ -127,8 +124,7 @@ def write_start(start: Start, folder: Path) -> None:
             f"{folder} already has {', '.join(taken)}: choose another folder with --output, or "
             "move them."
         )
-    shown = tqdm(start.images.items(), desc="Copying images", disable=len(start.images) <= _MANY)
-    for name, image in shown:
+    for name, image in start.images.items():
         target = folder / IMAGES / name
         target.parent.mkdir(parents=True, exist_ok=True)
         if isinstance(image, bytes):
@@ -139,4 +135,4 @@ def write_start(start: Start, folder: Path) -> None:
         with draft_of(folder / name) as draft:
             draft.write_text(text, encoding="utf-8", newline="\n")
     place = folder.absolute()
-    load(OwnData(place / DATA, place / IMAGES, start.form, start.language))
+    OwnData(place / DATA, place / IMAGES, start.form, start.language).load()

@@ -9,11 +9,8 @@ from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
 
 VARIANTS = ("default", "free")
 
-_WORDINGS: Mapping[str, Mapping[str, str]] = {
+_ASKED: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "context": "Context: {}",
-        "text": "Text {}: {}",
-        "statement": "Statement: {}",
         "default": (
             "Do you agree or disagree with the statement? Work it out from the context, the "
             "images and the texts.\n"
@@ -31,9 +28,6 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
         ),
     },
     "zh": {
-        "context": "上下文：{}",
-        "text": "文本{}：{}",
-        "statement": "陈述：{}",
         "default": (
             "你同意还是不同意这条陈述？请依据上下文、图片和文本推理得出答案。\n"
             "每行写一步推理，从0开始编号，格式为：\n"
@@ -50,36 +44,45 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-_ATTACHED = {
-    "en": "Image {number}: number {place} of the {total} attached\n",
-    "zh": "图片{number}：所附{total}张图片中的第{place}张\n",
+_GIVEN: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "context": "Context: {}\n",
+        "attached": "Image {number}: number {place} of the {total} attached\n",
+        "image": "Image {}:",
+        "text": "Text {}: {}\n",
+        "statement": "Statement: {}\n",
+    },
+    "zh": {
+        "context": "上下文：{}\n",
+        "attached": "图片{number}：所附{total}张图片中的第{place}张\n",
+        "image": "图片{}：",
+        "text": "文本{}：{}\n",
+        "statement": "陈述：{}\n",
+    },
 }
-_NAMES = {"en": "Image {}:", "zh": "图片{}："}
 
 
-def pictures(question: Question, attached: str, name: str) -> Iterator[Picture]:
-    """The images of a question in their order.
-
-    Args:
-        attached: the line that replaces an image for wrappers that take the images separately from
-            the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
-        name: the name of an image in a chat.
-    """
-    total = len(question.visual_clue)
+def given(question: Question, context: str) -> Iterator[str | Picture]:
+    """What a question gives: a context, the images in their order, and the texts."""
+    words, total = _GIVEN[question.language], len(question.visual_clue)
+    if context.strip():
+        yield words["context"].format(context)
     for at in range(total):
-        line = attached.format(number=at, place=at + 1, total=total)
-        yield Picture(at, text=line, chat=name.format(at))
+        attached = words["attached"].format(number=at, place=at + 1, total=total)
+        yield Picture(at, text=attached, chat=words["image"].format(at))
+    for number, clue in enumerate(question.textual_clue):
+        yield words["text"].format(number, clue)
+
+
+def stated(question: Question) -> str:
+    """The line with the statement to agree with."""
+    return _GIVEN[question.language]["statement"].format(question.statement)
 
 
 def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
-    language = question.language
-    wording = _WORDINGS[language]
-    yield wording["context"].format(question.context) + "\n"
-    yield from pictures(question, _ATTACHED[language], _NAMES[language])
-    for number, clue in enumerate(question.textual_clue):
-        yield wording["text"].format(number, clue) + "\n"
-    yield wording["statement"].format(question.statement) + "\n"
-    yield wording[variant_of(kwargs, VARIANTS)]
+    yield from given(question, question.context)
+    yield stated(question)
+    yield _ASKED[question.language][variant_of(kwargs, VARIANTS)]
 
 
 _PROMPT = ImagePrompt(Question, _parts)

@@ -94,7 +94,12 @@ def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]
 
 
 FILES: QuestionFiles[RptsQuestion] = QuestionFiles(
-    what="instance", kind=RptsQuestion, source=_source, identity="id", prepare=_prepare
+    what="instance",
+    kind=RptsQuestion,
+    source=_source,
+    identity="id",
+    prepare=_prepare,
+    visual=False,
 )
 
 
