@@ -100,7 +100,7 @@ def init(
             "\nThis replays two responses with an offline judge. For a real model: --model "
             f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
         )
-    elif start.needs_sight:
+    elif any(each.get("images") and not each.get("reasoning") for each in start.instances):
         typer.echo(
             "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
             "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."

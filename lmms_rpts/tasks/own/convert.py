@@ -103,13 +103,11 @@ def find_sources(names: Sequence[str], chosen: Mapping[str, tuple[str, ...]]) ->
         sources[target] = [(name,) for name in columns]
         if target in chosen:
             sources[target] = [chosen[target]]
-        elif target in _JOINED and columns:
+        elif target in _JOINED:
             sources[target] = [tuple(columns)]
-        elif target == "options" and "B" in names:
-            # One column per option, as in VLMEvalKit.
-            letters = tuple(takewhile(names.__contains__, _LETTERS))
-            sources[target] = [*sources[target], *[letters] * bool(letters)]
-    return {target: columns for target, columns in sources.items() if columns}
+        elif target == "options" and {"A", "B"} <= set(names):  # as in VLMEvalKit
+            sources[target] = [*sources[target], tuple(takewhile(names.__contains__, _LETTERS))]
+    return {target: found for target, found in sources.items() if any(found)}
 
 
 def columns_of(sources: Sources, target: str) -> list[str]:
@@ -160,13 +158,10 @@ def _target_of(name: str) -> str | None:
 
 def _holds_images(cell: Any) -> bool:
     """Whether a cell holds names of image files, or contents of images."""
-    for item in _items(_value("images", cell, True)):
-        content = _content(item)
-        if content and _format_of(content):
-            return True
-        if isinstance(item, str) and _IMAGE_FILE.fullmatch(item.strip()):
-            return True
-    return False
+    items = _items(_value("images", cell, True))
+    names = (item.strip() for item in items if isinstance(item, str))
+    contents = filter(None, map(_content, items))
+    return any(map(_IMAGE_FILE.fullmatch, names)) or any(map(_format_of, contents))
 
 
 # --- values --------------------------------------------------------------------------------------
@@ -234,11 +229,7 @@ def _value(target: str, value: Any, is_cell: bool) -> Any:
 
 
 def infer_form(questions: Sequence[OwnQuestion]) -> str:
-    """The form of the answers of a ``mixed`` file: see ``ANSWER_FORMS``.
-
-    Raises:
-        DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
-    """
+    """The form of the answers of a ``mixed`` file; positions of options are ambiguous."""
     forms = {question.form for question in questions}
     if forms != {"choice"} and all(map(_is_position, questions)):
         raise DataError(
@@ -296,7 +287,7 @@ def collect_images(
 
 
 def _items(value: Any) -> list[Any]:
-    if value is None:
+    if _is_blank(value):
         return []
     return value if isinstance(value, list) else [value]
 
@@ -319,7 +310,7 @@ def _content(value: Any) -> bytes | None:
 def _format_of(content: bytes) -> str | None:
     """The format of an image, by its beginning; None if it is none."""
     with suppress(Exception), Image.open(io.BytesIO(content), formats=FORMATS) as image:
-        return image.format
+        return str(image.format).lower()
     return None
 
 
@@ -344,7 +335,7 @@ def _is_file(path: Path) -> bool:
 def _named(image: bytes | Path, folders: Sequence[Path], pictures: dict[str, Path | bytes]) -> str:
     """The new name of an image, by which it is added; one that is taken gets a number."""
     if isinstance(image, bytes):
-        suffix = (_format_of(image) or "bin").lower()
+        suffix = _format_of(image) or "bin"
         wanted = Path(f"{hashlib.sha256(image).hexdigest()[:16]}.{suffix}")
     else:
         below = [image.relative_to(each) for each in folders if image.is_relative_to(each)]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from decimal import Decimal
 from difflib import get_close_matches
@@ -11,13 +11,7 @@ from math import isfinite
 from pathlib import Path
 from typing import Annotated, Any
 
-from pydantic import (
-    BeforeValidator,
-    Field,
-    ModelWrapValidatorHandler,
-    PlainValidator,
-    model_validator,
-)
+from pydantic import BeforeValidator, Field, PlainValidator, model_validator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
@@ -93,7 +87,7 @@ class OwnQuestion(Question):
 
     @model_validator(mode="wrap")
     @classmethod
-    def _complete(cls, fields: Any, handler: ModelWrapValidatorHandler[OwnQuestion]) -> OwnQuestion:
+    def _complete(cls, fields: Any, handler: Callable[[Any], OwnQuestion]) -> OwnQuestion:
         """The question with its form, and with all that steps may cite as its context.
 
         That includes the question, unless it is a statement to agree with, and the options, since

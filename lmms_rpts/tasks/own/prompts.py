@@ -63,20 +63,15 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
 
 
 def lettered(options: Sequence[str]) -> list[str]:
-    """Options with letters in front; those that have them already are not lettered twice."""
+    """Options with letters in front, then numbers; those that have letters get no second ones."""
     letters = string.ascii_uppercase
+    marks = [*letters, *map(str, range(len(letters) + 1, len(options) + 1))]
     found = [_OWN_LETTER.match(option) for option in options]
     own = [mark and mark[1].upper() for mark in found]
     texts = list(options)
-    if own == list(letters[: len(options)]):
+    if own == marks[: len(options)]:
         texts = [option[mark.end() :] for option, mark in zip(options, found, strict=True) if mark]
-    return [f"{mark}. {text}" for mark, text in zip(marks_of(options), texts, strict=True)]
-
-
-def marks_of(options: Sequence[str]) -> list[str]:
-    """The letters of options, then numbers."""
-    letters = string.ascii_uppercase
-    return [letters[at] if at < len(letters) else str(at + 1) for at in range(len(options))]
+    return [f"{mark}. {text}" for mark, text in zip(marks, texts, strict=False)]
 
 
 def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:

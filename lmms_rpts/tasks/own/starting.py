@@ -55,11 +55,6 @@ class Start:
     images: Mapping[str, Path | bytes]
     responses: Sequence[Mapping[str, Any]] = ()
 
-    @property
-    def needs_sight(self) -> bool:
-        """Whether claims about images can be judged only from the images."""
-        return any(each.get("images") and not each.get("reasoning") for each in self.instances)
-
     def texts(self) -> dict[str, str]:
         """The contents of the files besides the images, by their names."""
         metrics = (
