@@ -141,8 +141,8 @@ def _check_order(task: Any) -> None:
 
 def _settle_aggregations(task: Any) -> None:
     """Check aggregations: an unjudged document has the value None, which most do not support."""
-    process = task.config.process_results
-    ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
+    process = task.config.process_results  # ours are partial functions
+    ours = getattr(getattr(process, "func", process), "__module__", "").split(".")[0] == _PACKAGE
     known: dict[Any, str] = {found: name for name, found in AGGREGATION_REGISTRY.items()}
     for metric, aggregation in task._aggregation_list.items():
         name = known.get(aggregation)

@@ -173,7 +173,7 @@ class RptsScorer(Scorer):
             return
         backend = backend_of(self.judge)
         if backend.free:
-            logger.info(  # it was chosen, as in the command that `lmms-rpts init` prints
+            logger.warning(
                 "Judge {!r}: its scores cannot be compared with those of others; {}",
                 self.judge,
                 backend.purpose,

@@ -14,7 +14,7 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.tasks import check_tasks
+from lmms_rpts.tasks.registry import check_tasks
 from lmms_rpts.tasks.data import DataError
 from tests.support.instances import make_doc, write_folder
 from tests.support.judge_server import Serve, ServerReply
@@ -30,7 +30,7 @@ filter_list:
       - {function: rpts_transform, mode: rule, judge: lexical}
       - {function: rpts_score, judge: lexical}
       - {function: rpts_aggregate}
-process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
+process_results: !function lmms_rpts.tasks.rpts_eval.task.process_results
 metric_list:
   - {metric: rpts, aggregation: mean, higher_is_better: true}
   - {metric: accuracy, aggregation: mean, higher_is_better: true}
@@ -40,7 +40,7 @@ doc_to_text: "{{question}}"
 filter_list:
   - name: none
     filter: [{function: rome_answer}]
-process_results: !function lmms_rpts.tasks.rome.record.process_results
+process_results: !function lmms_rpts.tasks.rome.task.process_results
 metric_list: [{metric: accuracy, aggregation: mean, higher_is_better: true}]
 """
 NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}
@@ -78,15 +78,12 @@ def replayed(folder: Path, responses: list[str], task: str = "shop_check") -> di
 @table(
     "doc, told",
     (make_doc(answer="4"), "answer should be agree or disagree, not '4'"),
-    (make_doc(answer="Agree"), "answer should be agree or disagree, not 'Agree'"),
     (make_doc(answer=None), "answer should be agree or disagree, not None"),
     ({"id": 7, "answer": "agree"}, "statement is missing"),
     (make_doc() | {"language": "de"}, "language should be one of en, zh"),
     (make_doc(textual_clue="one"), "textual_clue should be a list, not 'one'"),
-    (make_doc(ability="Recognition"), "ability should be a list"),
     (make_doc(relation="sideways"), "relation should be one of guided, adversarial"),
     (make_doc(reasoning=["Image0: The clock shows nine."]), "cannot parse 'reasoning': line 0"),
-    (make_doc(reasoning=["Image5 -> nine"]), "cites Image5 in line 0, but the document"),
     (make_doc(reasoning=["Image0 + Step9 -> so"]), "cannot parse 'reasoning': step 0: cites"),
 )
 def test_documents_that_cannot_be_scored_stop_before_the_model(
@@ -106,14 +103,13 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     "fields, told",
     ({"evaluator": "choice_matching"}, "Did you mean choices_matching?"),
     ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
-    ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
+    ({"evaluator_kwargs": "[]"}, "evaluator_kwargs should be an object"),
     ({"language": "fr"}, "language should be one of en, zh, not 'fr'"),
-    ({"image_type": 7}, "image_type should be "),
 )
 def test_questions_that_cannot_be_graded_stop_before_the_model(
     tmp_path: Path, fields: dict[str, Any], told: str
 ) -> None:
-    write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
+    write_task(tmp_path, [make_question(**fields) | {"answer": "B", "subtask": "diagrams"}], ROME_FILTERS)
     with pytest.raises(DataError, match="document 0") as caught:
         evaluate(tmp_path)
     assert told in str(caught.value)
