@@ -154,7 +154,7 @@ class OwnData:
                 "utils.py, beside the YAML file"
             )
         questions = files_of(self).load()
-        questions.check_images()
+        questions.check()
         return questions
 
     def source(self, part: str = "") -> Source:
