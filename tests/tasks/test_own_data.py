@@ -68,7 +68,7 @@ def question(form: str = "number", **fields: Any) -> OwnQuestion:
 
 @table(
     "data, said",
-    ("", "it contains no instance"),
+    ("", "it has no instances"),
     ('{"question": ', "is truncated"),
     (json.dumps(good()) + "\n\n{oops}", "line 3 is not valid JSON"),
     ('[{"question": "x"}, 4]', "row 2 should be a JSON object in braces, not 4"),
