@@ -109,7 +109,9 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
 def test_questions_that_cannot_be_graded_stop_before_the_model(
     tmp_path: Path, fields: dict[str, Any], told: str
 ) -> None:
-    write_task(tmp_path, [make_question(**fields) | {"answer": "B", "subtask": "diagrams"}], ROME_FILTERS)
+    write_task(
+        tmp_path, [make_question(**fields) | {"answer": "B", "subtask": "diagrams"}], ROME_FILTERS
+    )
     with pytest.raises(DataError, match="document 0") as caught:
         evaluate(tmp_path)
     assert told in str(caught.value)
