@@ -21,7 +21,6 @@ from lmms_rpts.cli import app
 from lmms_rpts.tasks.own.data import OwnData
 from tests.support.tables import table
 
-LONG = "x" * 100_000
 ROW = {"question": "Which?", "answer": "A"}
 
 
@@ -110,11 +109,8 @@ def test_the_file_lists_its_metrics() -> None:
 
 @table(
     "name, said",
-    ("my task", "use at most 64 English letters"),
     ("../x", "--output sets the folder"),
-    ("1st", "use at most 64 English letters"),
     ("١", "use at most 64 English letters"),
-    (LONG, "use at most 64 English letters"),
     ("rpts_mine", "names that begin with rpts belong to RPTS-Eval"),
     ("romeo", "names that begin with rome"),
     ("my_rpts", "this suffix is reserved for scored responses"),
@@ -134,6 +130,8 @@ def test_names_that_would_be_others(name: str, said: str) -> None:
     (("--images", "."), "--images needs your instances"),
     (("--answer", "text"), "--answer needs your instances"),
     (("--output", "a.png/x"), "Cannot write to a.png/x"),
+    (("--from", "none/my.jsonl"), "none/my.jsonl: No such file"),
+    (("--from", "pics"), "Is a directory"),
 )
 def test_options_that_cannot_be_used(option: tuple[str, ...], said: str) -> None:
     code, found = init("shop", *option)
@@ -145,27 +143,21 @@ def test_options_that_cannot_be_used(option: tuple[str, ...], said: str) -> None
 
 
 def test_fields_are_found_by_their_names() -> None:
-    rows = [
-        {"Prompt": "Which?", "image_path": "pics/b.png", "choices": ["x", "y"], "label": "B"},
-        {"Prompt": "Which?", "image_path": ["a.png"], "choices": ["3", "4"], "label": "4"},
-    ]
-    code, said = init("shop", "--from", save("my.jsonl", rows))
+    row = {"Prompt": "Which?", "image_path": "pics/b.png", "choices": ["x", "y"], "label": "B"}
+    code, said = init("shop", "--from", save("my.jsonl", [row]))
     assert code == 0, said
     assert "question = your Prompt; answer = your label; images = your image_path; opt" in said
     assert "Form of the answers: choice (detected; --answer changes it)." in said
-    assert "instances: 2, images: 2, answers: choice" in said
+    assert "instances: 1, images: 1, answers: choice" in said
     assert "the judge needs vision" in said
-    assert instances() == [
-        {"question": "Which?", "answer": "B", "images": ["pics/b.png"], "options": ["x", "y"]},
-        {"question": "Which?", "answer": "4", "images": ["a.png"], "options": ["3", "4"]},
-    ]
+    expected = {"question": "Which?", "answer": "B", "images": ["pics/b.png"]}
+    assert instances() == [expected | {"options": ["x", "y"]}]
     assert Path("shop/images/pics/b.png").read_bytes() == Path("pics/b.png").read_bytes()
 
 
 @table(
     "row, merged",
     ({"image": "a.png"}, {"images": ["a.png"]}),
-    ({"images": ["pics/b.png"]}, {"images": ["pics/b.png"]}),
     ({"image": "a.png", "images": ["a.png", "pics/b.png"]}, {"images": ["a.png", "pics/b.png"]}),
     ({"images": ["a.png", "a.png"], "Image": "pics/b.png"},
      {"images": ["a.png", "a.png", "pics/b.png"]}),
@@ -176,7 +168,6 @@ def test_fields_are_found_by_their_names() -> None:
     ({"options": ["x", "y"], "A": "x", "B": "y"}, {"options": ["x", "y"]}),
     ({"A": "x", "B": 2, "C": ""}, {"options": ["x", 2]}),
     ({"options": {"A": "x", "B": "y"}}, {"options": ["x", "y"]}),
-    ({"label": "A"}, {}),
     ({"answer": ["red", "crimson"]}, {"answer": ["red", "crimson"]}),
 )  # fmt: skip
 def test_the_columns_of_a_field_are_merged_in_each_row(
@@ -197,7 +188,6 @@ def test_the_columns_of_a_field_are_merged_in_each_row(
                                  "leave it out with --map images=image")),
     ({"Photo 1": 7}, ("'Photo 1'", "--map 'images=Photo 1'")),
     ({"extra": "pics/b.png"}, ("the column 'extra' seems to hold images",)),
-    ({"extra": ["x", "https://x.y/b.JPG"]}, ("the column 'extra' seems to hold images",)),
     ({"extra": base64.b64encode(noise()).decode()}, ("'extra' seems to hold images",)),
     ({"option_a": "x", "option_b": "y"}, ("'option_a' seems to hold options", "or remove it")),
 )  # fmt: skip
@@ -228,7 +218,6 @@ def test_other_columns_are_left_out(size: str) -> None:
     ((), "which of its fields is the task's question and answer? Its fields: ask, say. Use"),
     ((), "--map question=YOURS --map answer=YOURS, or --answer none"),
     (("--answer", "none"), "Use --map question=YOURS\n"),
-    (("--map", "question"), "--map question: expected FIELD=YOURS"),
     (("--map", "qestion=ask"), "unknown field qestion in the task. Did you mean question?"),
     (("--map", "question=zzz"), "unknown field zzz in my.jsonl. Fields: ask, say"),
 )
@@ -242,7 +231,6 @@ def test_a_missing_field_is_one_message_with_all(options: tuple[str, ...], said:
 @table(
     "rows, form",
     ([{"q": "?", "gold": "Agree"}, {"q": "?", "gold": "disagree"}], "agree"),
-    ([{"q": "?", "gold": "A"}, {"q": "?", "gold": "C"}], "choice"),
     ([{"q": "?", "gold": 4}, {"q": "?", "gold": "3.5 cm"}], "number"),
     ([{"q": "?", "gold": "4"}, {"q": "?", "gold": "B", "choices": ["x", "y"]}], "mixed"),
     ([{"q": "?", "gold": "Paris"}], "text"),
@@ -254,9 +242,8 @@ def test_the_form_of_answers_is_inferred(rows: list[dict[str, Any]], form: str) 
     assert f"answer: {form} " in Path("shop/shop.yaml").read_text()
 
 
-@table("labels", [0, 1, 2], ["1", "2", "3"])
-def test_positions_of_options_are_no_answers(labels: list[Any]) -> None:
-    rows = [{"question": "q", "label": each, "choices": ["x", "y", "z"]} for each in labels]
+def test_positions_of_options_are_no_answers() -> None:
+    rows = [ROW | {"answer": each, "choices": ["x", "y", "z"]} for each in (0, "1", 2)]
     assert "look like positions of options" in refused("my.jsonl", rows)
 
 
@@ -326,14 +313,11 @@ def test_images_may_be_anywhere_on_this_machine() -> None:
 @table(
     "name, content, said",
     ("my.csv", "question,answer\na,b,c\n", "saw 3: put a cell that contains the column sep"),
-    ("my.csv", "question,answer\n", "my.csv contains no instance"),
     ("my.csv", "question,answer\nx,4\ny,\n", "my.csv, row 3: answer is missing"),
     ("my.csv", "question,answer,image\nx,y,=cmd|calc\n", "=cmd is missing"),
     ("my.csv", b"\x89PNG\r\n\x1a\n\x00\x00", "my.csv is not a text file"),
     ("my.jsonl", "{}", "my.jsonl: which of its fields"),
-    ("my.jsonl", [ROW | {"answer": [[1]]}], "answer should be a string or a number"),
     ("my.jsonl", [ROW | {"image": "../a.png"}], "a.png is missing"),
-    ("my.jsonl", [ROW | {"image": "/etc/hostname"}], "cannot read"),
     ("my.jsonl", [ROW | {"image": "a\0"}], "cannot read"),
     ("my.jsonl", [ROW | {"image": {"x": 1}}], "images[0] should"),
     ("my.jsonl", [ROW | {"image": base64.b64encode(noise()[:2000]).decode()}], "cannot read it"),
@@ -344,25 +328,14 @@ def test_hostile_files_leave_nothing_behind(
     assert said in refused(name, content)
 
 
-@table("name, said", ("none/my.jsonl", "none/my.jsonl: No such file"), ("pics", "Is a directory"))
-def test_files_that_cannot_be_read(name: str, said: str) -> None:
-    code, found = init("shop", "--from", name)
-    assert code == 1
-    assert said in found
-
-
 def test_faults_of_all_lines_are_listed() -> None:
     lines = (
         '{"prompt": "What?", "label": "4", "image": "nowhere.png"}',
         '{"prompt": "What?"}',
         "{oops",
-        '{"label": "4"}',
         '{"prompt": [1], "label": "4"}',
     )
     said = refused("my.jsonl", "\n".join(lines))
-    listed = [line.strip() for line in said.splitlines() if line.startswith("  ")]
-    starts = ("line 2: answer", "line 3 is", "line 4: question", "line 5: question", "line 1: ima")
-    assert len(listed) == len(starts)
-    for fault, start in zip(listed, starts, strict=True):
-        assert fault.removeprefix("my.jsonl, ").startswith(start)
+    found = re.findall(r"^  .*(line \d(?: is|: \w{3}))", said, re.MULTILINE)
+    assert found == ["line 2: ans", "line 3 is", "line 4: que", "line 1: ima"]
     assert "set --images to their folder" in said

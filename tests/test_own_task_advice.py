@@ -10,7 +10,6 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.commands.common import image_advice
 from tests.support.judge_server import JudgeServer
-from tests.support.runs import make_doc, make_record, write_run
 from tests.support.tables import table
 
 
@@ -26,18 +25,12 @@ def doctor(folder: Path, *arguments: str) -> str:
     return CliRunner().invoke(app, ["doctor", "--include_path", str(folder), *arguments]).stdout
 
 
-@table("chosen", ("--judge", "openai:m"), ())
-def test_doctor_asks_the_judge_of_own_tasks(
-    own: Path, monkeypatch: pytest.MonkeyPatch, chosen: tuple[str, ...]
-) -> None:
+def test_doctor_asks_the_judge_of_own_tasks(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with JudgeServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        if not chosen:
-            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
-        said = doctor(own, *chosen)
+        said = doctor(own, "--judge", "openai:m")
         assert "judge openai:m" in said
-        assert "my_task" in said
         assert "No judge is configured" not in said
         assert server.requests
 
@@ -62,14 +55,3 @@ def test_doctor_checks_the_data_without_a_judge_too(own: Path) -> None:
 )
 def test_advice(tasks: list[str], include_path: Path | None, advice: str) -> None:
     assert advice in image_advice(tasks, include_path)
-
-
-@table("command", ["report"], ["rate"])
-def test_missing_images_of_own_tasks(tmp_path: Path, command: list[str]) -> None:
-    doc = make_doc() | {"visual_clue": ["a.png"]}
-    write_run(tmp_path / "run", {0: make_record([0.5, 0.5], doc=doc)}, task="mine")
-    page = tmp_path / "page.html"
-    done = CliRunner().invoke(app, [*command, str(tmp_path / "run"), "-o", str(page)])
-    assert done.exit_code == 0, done.output
-    assert "--include_path FOLDER" in done.output
-    assert "RPTS_PATH" not in done.output

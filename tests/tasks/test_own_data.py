@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -73,7 +72,6 @@ def question(form: str = "number", **fields: Any) -> OwnQuestion:
     (json.dumps(good()) + "\n\n{oops}", "line 3 is not valid JSON"),
     ('[{"question": "x"}, 4]', "row 2 should be a JSON object in braces, not 4"),
     (b'{"question": "\xe4"}', "line 1 is not UTF-8"),
-    (b"\x89PNG\0", "is not a text file"),
 )
 def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: str) -> None:
     found = refused(write(tmp_path, data))
@@ -84,36 +82,27 @@ def test_files_that_hold_no_instances(tmp_path: Path, data: str | bytes, said: s
 @table(
     "fields, said",
     ({"question": ...}, "question is missing"),
-    ({"question": None}, "question is missing"),
     ({"question": ..., "qestion": "x"}, "'qestion' is unknown: did you mean 'question'?"),
     ({"images": ..., "Image": "a.png"}, "'Image' is unknown: did you mean 'images'?"),
     ({"image": "a.png"}, "'image' is unknown: did you mean 'images'?"),
     ({"question": " "}, "question should be a non-empty string, not ' '"),
-    ({"question": 4}, "question should be a non-empty string, not 4"),
     ({"statement": "x"}, "question and statement mean the same: remove one"),
     ({"answer": ...}, "answer is missing"),
     ({"answer": True}, "answer should be a string or a number, not True"),
-    ({"answer": [["4"]]}, "answer should be a string or a number, not ['4']"),
     ({"answer": "four apples?"}, "answer cannot be graded as a number"),
     ({"images": {}}, "images should be a list, not {{}}"),
     ({"images": ["a.png", ""]}, "images[1] should be a non-empty string, not ''"),
     ({"images": "b.png"}, "the image {folder}/images/b.png is missing"),
     ({"images": "../mine.yaml"}, "may be outside of {folder}/images"),
-    ({"images": "/etc/hostname"}, "may be outside of {folder}/images"),
     ({"images": "half.png"}, "cannot read the image {folder}/images/half.png"),
     ({"images": "out.png"}, "is a link to a file outside of {folder}/images"),
     ({"images": "x\0y.png"}, "annot read"),
-    ({"images": "x" * 5000}, "annot read"),
-    ({"context": 4}, "context should be a string, not 4"),
     ({"texts": "one"}, "texts should be a list, not 'one'"),
-    ({"options": {"A": "x"}}, "options should be a list, not"),
     ({"options": [None]}, "options[0] should be a string or a number, not None"),
-    ({"tolerance": "5%"}, "tolerance should be a number, not '5%'"),
     ({"tolerance": 5}, "tolerance should be less than or equal to 1, not 5"),
     ({"language": "de"}, "language should be one of en, zh, not 'de'"),
     ({"reasoning": ["The bar is high."]}, "cannot parse 'reasoning': line 0"),
     ({"reasoning": ["Image1 -> x"]}, "cites Image1 in line 0, but the document has 1 image, num"),
-    ({"ability": {}}, "ability should be a list, not {{}}"),
     ({"relation": "sideways"}, "relation should be one of guided, adversarial, independent, not"),
     ({"id": 1.5}, "id should be a string or a whole number, not 1.5"),
     ({"id": "first"}, "instance 'first' occurs more than once"),
@@ -152,7 +141,6 @@ def test_answers_that_nobody_could_grade(
     "old, new, said",
     ('"number"', '"coice"', "answer should be one of agree, choice, number, text, anls, relaxed"),
     ("data.jsonl", "none.jsonl", "{folder}/none.jsonl: No such file"),
-    ("data.jsonl", "images", "{folder}/images: No such file"),
 )
 def test_faults_come_before_the_model(tmp_path: Path, old: str, new: str, said: str) -> None:
     """The model does not exist."""
@@ -175,29 +163,16 @@ def manager(folder: Path) -> Any:
 def test_the_check_alone_tells_the_same(tmp_path: Path) -> None:
     write(tmp_path, [good(question=...)])
     (tmp_path / "all.yaml").write_text("group: all_mine\ntask: [mine]\n", encoding="utf-8")
-    for name in ("mine", "all_mine"):
-        with pytest.raises(DataError, match="question is missing"):
-            check_own_tasks(manager(tmp_path), [name])
+    with pytest.raises(DataError, match="question is missing"):
+        check_own_tasks(manager(tmp_path), ["all_mine"])
     (check,) = [each for each in examine_folder(tmp_path) if each.name == "mine"]
     assert check.state == "problem"
     assert "question is missing" in check.said
-
-
-def test_images_without_gold_reasoning_need_a_judge_that_sees(tmp_path: Path) -> None:
     write(tmp_path, [good(reasoning=...)])
     with pytest.raises(DataError, match=r"no gold reasoning[^$]*LMMS_RPTS_EVIDENCE=facts"):
         check_own_tasks(manager(tmp_path), ["mine"])
-
-
-@table(
-    "make, said",
-    (lambda folder: folder / "none", "is not a folder"),
-    (lambda folder: folder, "contains no"),
-)
-def test_folders_without_tasks(tmp_path: Path, make: Callable[[Path], Path], said: str) -> None:
-    (check,) = examine_folder(make(tmp_path))
-    assert check.state == "problem"
-    assert said in check.said
+    (check,) = examine_folder(tmp_path / "images")
+    assert "contains no .yaml file with a task" in check.said
 
 
 # --- questions -----------------------------------------------------------------------------------
@@ -210,11 +185,7 @@ def test_the_fields_of_a_question() -> None:
     assert (read.textual_clue, read.visual_clue) == (("Text.",), ("a.png",))
     assert question("agree", question="High.", answer="agree").context == ""
     assert question("none").answer == ""
-
-
-@table("value, text", (4, "4"), (-3.5, "-3.5"), (1e-7, "0.0000001"), (1e16, "1" + "0" * 16))
-def test_numbers_are_written_in_plain_digits(value: Any, text: str) -> None:
-    assert question(answer=value).answer == text
+    assert question(answer=1e16).answer == "1" + "0" * 16
 
 
 def test_a_file_is_read_once_until_it_changes(tmp_path: Path) -> None:
@@ -260,15 +231,10 @@ def test_any_objects_are_instances_or_told(objects: list[dict[str, Any]], form: 
     ("mixed", "agree", [], "Final answer: I agree.", True),
     ("mixed", "同意", [], "最终答案：不同意", False),
     ("mixed", ["red", "crimson"], [], "Final answer: crimson", True),
-    ("mixed", ["4", "5"], [], "Final answer: 6", False),
     ("mixed", "4", [], "Final answer: four", True),
     ("mixed", "B", ["red", "blue"], "Final answer: blue", True),
-    ("mixed", "B", ["red", "blue"], "Final answer: A", False),
-    ("mixed", "B", [], "Final answer: C", False),
     ("mixed", "Rome", [], "Final answer: Rome.", True),
     ("anls", ["colour", "hue"], [], "Final answer: color", True),  # 1 of 6 letters to be edited
-    ("anls", "colour", [], "Final answer: shape", False),
-    ("relaxed", 20, [], "Final answer: 21", True),
     ("relaxed", "20", [], "Final answer: 21.1", False),
 )
 def test_answers_of_all_forms(

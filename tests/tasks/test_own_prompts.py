@@ -5,11 +5,10 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import pytest
 from PIL import Image
 
 from lmms_rpts.tasks.own.data import OwnQuestion
-from lmms_rpts.tasks.own.prompts import doc_to_messages, doc_to_text, lettered
+from lmms_rpts.tasks.own.prompts import doc_to_text, lettered
 from tests.support.tables import table
 
 
@@ -86,16 +85,6 @@ def test_chinese_prompts_are_chinese(form: str, answer: Any, variant: str) -> No
     assert set(letters) <= {"A", "B", "i", "j", "k", "l"}
 
 
-def test_images_stand_behind_their_names() -> None:
-    (message,) = doc_to_messages(make(**FULL))
-    kinds = [part["type"] for part in message["content"]]
-    assert kinds == ["text", "image", "text", "image", "text"]
-    assert message["content"][0]["text"].endswith("Image 0:")
-    assert message["content"][4]["text"].startswith("Text 0: Red is best.")
-    (message,) = doc_to_messages(make())
-    assert [part["type"] for part in message["content"]] == ["text"]
-
-
 @table(
     "options, shown",
     (["red", "blue"], ["A. red", "B. blue"]),
@@ -108,8 +97,3 @@ def test_images_stand_behind_their_names() -> None:
 )
 def test_options_have_letters_once(options: list[str], shown: list[str]) -> None:
     assert lettered(options) == shown
-
-
-def test_an_unknown_variant_is_told() -> None:
-    with pytest.raises(ValueError, match="Unknown prompt variant 'default'; known: steps, free"):
-        doc_to_text(make(), {"variant": "default"})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import hashlib
 import io
+import os
 import re
 import shlex
 import string
@@ -269,7 +270,7 @@ def collect_images(
         images = [image for item in items for image in _images(item, folders, of_ids)]
         contents = [image for image in images if isinstance(image, bytes)]
         paths = [image for image in images if isinstance(image, Path)]
-        if len(contents) == len(paths) > 0 and not any(map(_is_file, paths)):
+        if len(contents) == len(paths) > 0 and not any(map(os.path.isfile, paths)):
             images, paths = contents, []
         for content in contents:
             if fault := fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS)):
@@ -320,16 +321,10 @@ def _images(item: Any, folders: Sequence[Path], of_ids: Mapping[str, Sequence[An
     if content is not None or not isinstance(item, str) or not item.strip():
         return [item if content is None else content]
     paths = [folder / item for folder in folders]
-    file = next(filter(_is_file, paths), None)
+    file = next(filter(os.path.isfile, paths), None)
     if file is None and of_ids.get(item, [item]) != [item]:
         return [image for each in of_ids[item] for image in _images(each, folders, {})]
     return [file or paths[0]]
-
-
-def _is_file(path: Path) -> bool:
-    with suppress(OSError, ValueError):  # of a name with a zero byte, or too long
-        return path.is_file()
-    return False
 
 
 def _named(image: bytes | Path, folders: Sequence[Path], pictures: dict[str, Path | bytes]) -> str:

@@ -37,9 +37,6 @@ FIELDS = (
 )
 """The fields of an instance in a file; ``statement`` is a synonym of ``question``."""
 
-FUNCTION = "function"
-"""The form of answers that a custom function grades."""
-
 REMEDY = "Fix the data; docs/your-own-data.md lists the fields."
 
 _NEAR = 0.8
@@ -130,7 +127,8 @@ class OwnData:
     ``dataset_kwargs`` are ``!function utils.DATA``.
 
     Attributes:
-        answer: form of the answers: one of ``ANSWER_FORMS``, or ``FUNCTION``.
+        answer: form of the answers: one of ``ANSWER_FORMS``, or ``function`` if a function of the
+            user's grades them.
         language: language of the prompts of instances without one.
     """
 
@@ -140,7 +138,7 @@ class OwnData:
     language: Language = "en"
 
     def __post_init__(self) -> None:
-        if self.answer not in (known := (*ANSWER_FORMS, FUNCTION)):
+        if self.answer not in (known := (*ANSWER_FORMS, "function")):
             raise DataError(
                 f"{self.data} cannot be evaluated: answer should be one of {', '.join(known)}, not "
                 f"{shown(self.answer)}"
