@@ -27,7 +27,9 @@ from tests.support.reference import reference
 from tests.support.tables import table
 
 FIRST = "90001"
-TASKS = ["cmmath", "cmmath_en_cot", "cmmath_clp", "cmmath_ocr", "cmmath_steps"]
+TASKS = [
+    f"cmmath{each}" for each in ("", "_en_cot", "_clp", "_steps", "_text", "_ocr", "_image_ocr")
+]
 TEXTS = ["cmmath_text", "cmmath_ocr", "cmmath_caption"]
 
 
@@ -451,7 +453,7 @@ def test_lmms_eval_builds_the_tasks(folder: Path) -> None:
         assert len(task.doc_to_visual(doc)) == (0 if name in TEXTS else 2)
         assert task.doc_to_target(doc) == "$$70{}^\\circ $$"
     prompts = {name: task.doc_to_text(task.test_docs()[0]) for name, task in found.items()}
-    assert len(set(prompts.values())) == 7
+    assert len(set(prompts.values())) == 8
     assert CAPTION in prompts["cmmath_caption"]
     assert "<STEP1>" in prompts["cmmath_steps"]
     assert "in English" in prompts["cmmath_en_cot"]

@@ -17,6 +17,7 @@ from lmms_rpts.grading.grader import Grade, Outcome
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
+from lmms_rpts.tasks.cmmath.prompts import read_wording
 from tests.support import oracle
 from tests.support.cmmath import make_doc
 from tests.support.environment import VARIABLES, configure
@@ -144,6 +145,7 @@ def test_which_grade_counts_and_what_the_judge_is_asked(
         "grader": grader,
         "mistakes": errors,
         "judge": "openai:test" if errors or grader != "rule" else None,
+        "prompts": read_wording()[1],
         "prompt_version": Prompts().version("compare"),
         "rules_version": RULES_VERSION,
     }

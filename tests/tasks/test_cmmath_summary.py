@@ -269,7 +269,7 @@ def test_tasks_stand_side_by_side_and_have_no_mean(tmp_path: Path) -> None:
     write_cmmath_run(tmp_path, tasks)
     summary = summarize(read_runs([tmp_path]), ["category"])
     first, by_category = summary.tables
-    usual = ["cmmath", "cmmath_en_cot", "cmmath_ocr", "cmmath_steps", "aa", "zz"]
+    usual = ["cmmath", "cmmath_en_cot", "cmmath_steps", "cmmath_ocr", "aa", "zz"]
     assert [group.value for group in first.groups] == usual
     (group,) = by_category.groups
     found = {each.task: each.metrics["accuracy"].value for each in group.models}

@@ -43,6 +43,7 @@ class CmmathSettings(Table, env_prefix="CMMATH_"):
     captions: Place | None = setting(
         None, "captions of the images: a JSONL file with `id` and `caption`"
     )
+    prompts: Place | None = setting(None, "prompts for the model: your copy of its `prompts.yml`")
     grader: CmmathGrader = setting("rule", "`both`: a judge grades what rules leave undecided")
     errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
 

@@ -26,7 +26,7 @@ from lmms_rpts.base.schema import Line, Text, wrong
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks.cmmath.benchmark import CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import blanks, without_image_tags
-from lmms_rpts.tasks.cmmath.prompts import recognised
+from lmms_rpts.tasks.cmmath.prompts import read_wording, recognised
 from lmms_rpts.tasks.data import Check, DataError, digest
 from lmms_rpts.tasks.questions import (
     IMAGES,
@@ -294,6 +294,7 @@ def check_cmmath(images: bool = True, text: str = "") -> None:
     from lmms_rpts.tasks.cmmath.scorer import CmmathScorer
 
     CmmathScorer(load_settings())  # scorers check their settings when created
+    read_wording()
     read = check_problems(images)
     if text:
         texts = image_texts(text, [(each.id, each.ocr) for each in read.questions])
@@ -348,6 +349,7 @@ CHECKS: dict[str, Callable[[], object]] = {
     ),
     "cmmath_text": partial(check_cmmath, images=False),
     "cmmath_ocr": partial(check_cmmath, images=False, text="ocr"),
+    "cmmath_image_ocr": partial(check_cmmath, text="ocr"),
     "cmmath_caption": partial(check_cmmath, images=False, text="caption"),
     "cmmath_inputs": partial(check_cmmath, text="caption"),
     "cmmath_describe": check_problems,

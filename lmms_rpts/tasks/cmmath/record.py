@@ -14,7 +14,7 @@ from pydantic import Field
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.record import Asked, FromJudge, JudgeGrade, Record, field_of, is_none
+from lmms_rpts.runs.record import Asked, FromJudge, JudgeGrade, Record, field_of, is_none, unset
 from lmms_rpts.runs.rounds import Figure, figure_text
 from lmms_rpts.runs.run import RunOf
 from lmms_rpts.tasks.aggregation import document_metrics, metric_list, read_records
@@ -109,6 +109,7 @@ class CmmathGrading(Model):
     grader: CmmathGrader = Field(description="CMMATH_GRADER")
     mistakes: Flag = Field(default=False, description="the setting `errors`")
     named_judge: Text | None = Field(alias="judge", description="the judge; null if none is set")
+    prompts: Text = unset("", "digest of the file of prompts that the model was asked with")
     prompt_version: Text = Field(description="version of the judge's prompts")
     rules_version: Text = Field(description="version of the grading rules")
 
@@ -416,7 +417,8 @@ GRADING = Grading(
     by_task=True,
     questions="problems",
     order=tuple(
-        f"cmmath{each}" for each in ("", "_en_cot", "_clp", "_text", "_ocr", "_caption", "_steps")
+        f"cmmath{each}"
+        for each in (*("", "_en_cot", "_clp", "_steps", "_text", "_ocr", "_image_ocr", "_caption"),)
     ),
     settings=("grader", "model", "prompt_version", "rules_version"),
     counts={

@@ -21,6 +21,7 @@ from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
 from lmms_rpts.tasks.cmmath import RULES_VERSION
 from lmms_rpts.tasks.cmmath.benchmark import REQUEST_KINDS, CmmathSettings
 from lmms_rpts.tasks.cmmath.notation import readable
+from lmms_rpts.tasks.cmmath.prompts import read_wording
 from lmms_rpts.tasks.cmmath.record import (
     METRICS,
     CmmathGrades,
@@ -78,6 +79,7 @@ class CmmathScorer(GradingScorer):
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.cmmath = CmmathSettings.load()
+        self.wording = read_wording()[1]
         super().__init__(settings, judge)
 
     def choose(self, default: str | None) -> str:
@@ -157,6 +159,7 @@ class CmmathScorer(GradingScorer):
                 grader=self.cmmath.grader,
                 mistakes=self.cmmath.errors,
                 judge=self.judge if self.asks(doc) else None,
+                prompts=self.wording,
                 prompt_version=self.prompts.version("compare"),
                 rules_version=RULES_VERSION,
             ),
