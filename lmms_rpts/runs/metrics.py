@@ -6,18 +6,14 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
-Aggregation = Callable[[Sequence[Any]], float]
-
-
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric.
 
     Attributes:
-        value: the value of a record; None if it has none and enters no mean. Instead of a function
-            None: it is defined only for a set of records.
-        aggregation: lmms-eval's aggregation of the values of documents; None: the mean of those
-            with a value.
+        value: the value of a record; None if it has none and enters no mean.
+        over: the value of a set of records, of a metric that is no mean over them; None if there
+            is none. A metric has either ``value`` or ``over``.
         higher_is_better: None if neither more nor less is better: lmms-eval shows no arrow.
         kind: a ``share`` of responses, the mean of a ``score`` in [0, 1], or a mean ``count``;
             None: a share if all values are 0 or 1.
@@ -33,7 +29,7 @@ class Metric:
 
     name: str
     value: Callable[[Any], float | None] | None = None
-    aggregation: Aggregation | None = None
+    over: Callable[[Sequence[Any]], float | None] | None = None
     higher_is_better: bool | None = True
     kind: Literal["share", "score", "count"] | None = None
     group: str = ""

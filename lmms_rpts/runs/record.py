@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
+from dataclasses import dataclass, field
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
@@ -77,6 +78,31 @@ OwnId = Annotated[
 NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ShownQuestion:
+    """A question as tables and reports show it.
+
+    Attributes:
+        text: the question; empty: the record does not contain it, so it is read from the samples.
+        options: the options, if the text does not list them.
+        marks: the marks of the options, one for each; empty: none were shown.
+        right: the position of the right option; None if there is none.
+        gold: the gold answers, if no option is one; empty: they are read from the samples.
+        language: code of the language, for the page.
+        images: file names of the images.
+        details: further facts, by name, such as the rubric.
+    """
+
+    text: str = ""
+    options: Sequence[str] = ()
+    marks: Sequence[str] = ()
+    right: int | None = None
+    gold: Sequence[str] = ()
+    language: str = ""
+    images: Sequence[str] = ()
+    details: Mapping[str, str] = field(default_factory=dict)
+
+
 class ForeignError(FieldError):
     """The object is of a different kind, such as another file format; the message says so."""
 
@@ -125,6 +151,21 @@ class Asked(Model):
     def key(self) -> tuple[str, int]:
         """Task and number in the data of the document that the answer is to."""
         return (self.task, self.doc_id)
+
+    @property
+    def shown(self) -> ShownQuestion:
+        """How tables and reports show it."""
+        return ShownQuestion()
+
+    def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
+        """The language and the fields of a request of this kind about a response.
+
+        Args:
+            kind: the kind of the request, of those that its benchmark declares.
+            answer: the response without its thinking.
+            thinking: the thinking; may be empty.
+        """
+        raise LookupError(kind)
 
     @property
     def cluster(self) -> tuple[str, str]:
@@ -204,12 +245,6 @@ def _verdicts_in(value: Any) -> Iterator[Verdict]:
     for part in dict(value).values() if isinstance(value, Model) else value:
         if isinstance(part, Model | tuple):
             yield from _verdicts_in(part)
-
-
-class JudgeGrade(FromJudge):
-    """A grade by a judge."""
-
-    score: Share | None = Field(description="1 or 0; null if the judge failed")
 
 
 class Record(Model):

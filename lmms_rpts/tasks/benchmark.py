@@ -1,21 +1,35 @@
-"""The description of a benchmark.
-
-Anything slow to import is given as ``package.module:name``, and is imported on first access.
-"""
+"""The description of a benchmark."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from pkgutil import resolve_name
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.base.settings import Table
+from lmms_rpts.base.settings import Settings, Table
 from lmms_rpts.judging.request_kinds import RequestKind
+from lmms_rpts.runs.metrics import Metrics
+from lmms_rpts.runs.record import Record
+from lmms_rpts.scoring.scorer import Scorer
+from lmms_rpts.tasks.questions import Questions
 
 if TYPE_CHECKING:
-    from lmms_rpts.tasks.data import Check
+    from lmms_rpts.grading.grader import Grade as RuleGrade
+    from lmms_rpts.judging.prompts import Prompts
+    from lmms_rpts.judging.types import Request
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerGrader:
+    """How a benchmark grades free-form answers, which ``lmms-rpts validate --answers`` measures.
+
+    ``rules``: from question, reference and response; ``request``: asks a judge, given the prompts,
+    question, reference and answer.
+    """
+
+    rules: Callable[[str, str, str], RuleGrade]
+    request: Callable[[Prompts, str, str, str], Request]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -26,60 +40,64 @@ class Benchmark:
         name: prefix of the names of its tasks.
         title: its name in messages and tables.
         folder: the folder of its task files, for lmms-eval's index.
-        settings: its settings, whose ``TABLE`` is its name. None: it has none.
-        checks: the checks before a task or group runs, by its name: functions that raise DataError,
-            JudgeConfigurationError or SettingError. None: no checks.
-        examine: checks of its data for ``lmms-rpts doctor``; must not make large downloads.
-        filters: lmms-eval filters, by their names in YAML files.
-        scorer: returns the `Scorer` of a task, given its name, the settings and the judge if the
-            settings name none.
-        record: the type of its records; None: it has none of its own.
-        grades: a `Grading`: how ``lmms-rpts summarize`` summarizes runs with such records.
-        answers: an `AnswerGrader` of free-form answers, which ``lmms-rpts validate`` measures.
+        dataset: ``dataset_path`` of its task files.
+        settings: its settings, whose ``TABLE`` is its name.
+        tasks: its tasks, each with its ``dataset_name``: the part of the data that it asks.
+        groups: its groups, each with its tasks.
+        load: the questions of a part; read once a process.
+            Raises DataError if they cannot be evaluated.
+        check: checks a task before a run: settings, judge, questions, images.
+            Raises DataError, JudgeConfigurationError or SettingError.
+        scorer: how the responses to a task are scored, given the settings and the judge if these
+            name none.
+        filters: its filters by their names in task files, each with its scorer; those of RPTS are
+            in the room ``filters``.
+        record: the type of its records.
+        metrics: its metrics; the first says which responses are scored.
+        judge: its kinds of judge requests, in addition to those of RPTS.
+        by: attributes of a question by which tables can be broken down; the first is always shown.
+        by_task: each task is summarized separately.
+        order: of the values of breakdowns; other values come after them.
+        columns: the metrics that tables show by default.
+        scored: its tasks and groups whose responses have steps that RPTS scores.
+        remedy: the command that decides what the rules left undecided in the folder ``{}``.
+        answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
-        request_kinds: its kinds of judge requests, in addition to those of RPTS.
-        scored: its tasks and groups that RPTS scores, with the tasks of a group; ``lmms-rpts
-            score`` accepts responses to them.
-        answered: its tasks and groups whose answers it grades itself, as ``scored``, for
-            ``lmms-rpts score``.
-        documents: returns the documents of one of ``scored`` or ``answered``, without images, by
-            task.
-        images: returns the folder of a task's images on this machine, or None; no downloads.
-        picture: returns the Pillow image of an instance whose record names no image, or None; its
-            arguments are the instance and the folder of ``--images``, else of ``images``, or None.
-            No downloads.
+        images: the folder of the images of a part on this machine, or None; no downloads.
+        picture: the Pillow image of a question that names no image file, or None; its arguments
+            are the question and the folder of ``--images``, or None. No downloads.
     """
 
     name: str
     title: str
     folder: Path
-    settings: type[Table] | None = None
-    checks: str | None = None
-    examine: str | None = None
-    filters: Mapping[str, str] = field(default_factory=dict)
-    scorer: str | None = None
-    record: str | None = None
-    grades: str | None = None
-    answers: str | None = None
-    foreign: str | None = None
-    request_kinds: tuple[RequestKind, ...] = ()
-    scored: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    answered: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-    documents: str | None = None
-    images: str | None = None
-    picture: str | None = None
+    dataset: str
+    settings: type[Table]
+    tasks: Mapping[str, str]
+    groups: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    load: Callable[[str], Questions[Any]]
+    check: Callable[[str], None]
+    scorer: Callable[[str, Settings, str | None], Scorer]
+    filters: Mapping[str, type[Scorer]] = field(default_factory=dict)
+    record: type[Record]
+    metrics: Metrics
+    judge: tuple[RequestKind, ...] = ()
+    by: tuple[str, ...]
+    by_task: bool = False
+    order: Sequence[str] = ()
+    columns: tuple[str, ...]
+    scored: bool = False
+    remedy: str = ""
+    answers: AnswerGrader | None = None
+    foreign: Callable[[Path], Any] | None = None
+    images: Callable[[str], Path | None] = lambda part: None
+    picture: Callable[[Any, Path | None], Any] | None = None
 
     @property
     def data_variable(self) -> str:
-        """The variable with the path of its data; empty if there is none."""
-        if self.settings is None or "path" not in self.settings.model_fields:
-            return ""
+        """The variable with the path of its data."""
         return self.settings.VARIABLES["path"][0]
 
-    def task_checks(self) -> Mapping[str, Callable[[], None]]:
-        """The checks by task and group."""
-        return {} if self.checks is None else dict(resolve_name(self.checks))
-
-    def data_checks(self) -> list[Check]:
-        """The results of the checks of its data."""
-        return [] if self.examine is None else list(resolve_name(self.examine)())
+    def members(self, name: str) -> tuple[str, ...]:
+        """The tasks of a group; of a task only itself."""
+        return self.groups.get(name, (name,))

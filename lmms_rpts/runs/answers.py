@@ -1,0 +1,88 @@
+"""The record of a graded answer, for all benchmarks whose answers are right or wrong."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Literal
+
+from pydantic import Field
+
+from lmms_rpts.base.schema import Number, Several, Share, Text, Whole
+from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.runs.record import FromJudge, Record, unset
+
+
+class Grade(FromJudge):
+    """One grade of an answer, by rules or by a judge."""
+
+    score: Share | None = Field(description="from 0 to 1; null if there is none")
+    answer: Text | None = unset(None, "the final answer that this grader found")
+    rule: Text = unset("", "the rule that decided, or why none could")
+    chosen: Whole | None = unset(None, "index of the chosen option as shown, perhaps none of them")
+
+
+class Finding(FromJudge):
+    """What a judge said of a response besides the grade, such as the kind of a mistake."""
+
+    value: Text | None = Field(description="the judge's word; null if it failed")
+    left_out: Whole = unset(0, "characters of the text that the judge did not see")
+
+
+class AnswerRecord(Record):
+    """The record of an answer that was graded.
+
+    A benchmark's own record adds ``instance``, its question, and ``settings``.
+    """
+
+    score: Share | None = Field(
+        description="the grade that counts; null if unscored: an undecided answer, or one that a "
+        "judge failed to grade, is never 0"
+    )
+    grader: Text | None = Field(
+        description="whose grade counts: a name in `grades`; null if there is none"
+    )
+    grades: Mapping[Text, Grade] = Field(description="all grades of the answer, by their grader")
+    findings: Mapping[Text, Finding] = unset({}, "what else a judge was asked about the response")
+    answer: Text = Field(
+        description="the text that was graded: the response without its thinking; may be empty"
+    )
+    source: Literal[ReasoningSource, "likelihood"] = Field(
+        description="the part of the response that was graded"
+    )
+    numbers: Mapping[Text, Several[Number]] = unset({}, "numbers for each option, by their name")
+
+    def value(self, grader: str) -> float | None:
+        """The score of a grader; None if there is none."""
+        found = self.grades.get(grader)
+        return None if found is None else found.score
+
+    def finding(self, name: str) -> str | None:
+        """What a judge said; None if it was not asked, or failed."""
+        found = self.findings.get(name)
+        return None if found is None else found.value
+
+    @property
+    def final(self) -> str | None:
+        """The final answer, as found by the grader that counts, else by another."""
+        ordered = sorted(self.grades.items(), key=lambda pair: pair[0] != self.grader)
+        return next((each.answer for _, each in ordered if each.answer is not None), None)
+
+    @property
+    def disputed(self) -> bool:
+        """Whether two graders gave different scores."""
+        return len({each.score for each in self.grades.values()} - {None}) > 1
+
+    @property
+    def scale(self) -> str:
+        """What the score measures, such as ``ROUGE-L``; empty: whether the answer is right."""
+        return ""
+
+
+def as_score(right: bool | None) -> float | None:
+    """The score of an answer that is right, wrong, or (None) undecided."""
+    return None if right is None else float(right)
+
+
+def graded_by(verdict: Any, right: str) -> Grade:
+    """The grade of a judge's verdict: 1 if it is the word ``right``, else 0; None if it failed."""
+    return Grade(score=None if verdict.error else float(verdict.value == right), verdict=verdict)
