@@ -106,7 +106,9 @@ def _parts(problem: Problem, kwargs: Kwargs) -> Iterator[str | Picture]:
     )
 
 
-PROMPT = ImagePrompt(Problem, _parts)
+_PROMPT = ImagePrompt(Problem, _parts)
+doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
+doc_to_messages = _PROMPT.doc_to_messages
 
 
 def _filled(text: str, **values: object) -> str:

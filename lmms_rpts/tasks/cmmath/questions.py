@@ -126,6 +126,11 @@ class Problem(Asked):
         return tuple(dict.fromkeys(point[0] for point in self.points))
 
     @property
+    def image_files(self) -> tuple[str, ...]:
+        """The file names of its images."""
+        return self.img_path
+
+    @property
     def shown(self) -> ShownQuestion:
         """How tables and reports show it."""
         details = {
@@ -197,7 +202,7 @@ def _source(part: str) -> Source:
     folder = file.parent
     remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
     images = folder / IMAGES if part in _WITH_IMAGES else None
-    return Source(file, (file,), remedy, images, folder)
+    return Source(file, (file,), remedy, folder, images)
 
 
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
@@ -236,7 +241,7 @@ def _captions(part: str) -> Source:
     path = CmmathSettings.load().captions
     if path is None or not path.is_file():
         raise DataError(f"CMMATH_CAPTIONS={str(path)!r} is not a file. {CAPTIONS_WANTED}")
-    return Source(path, (path,), CAPTIONS_WANTED)
+    return Source(path, (path,), CAPTIONS_WANTED, path.parent)
 
 
 def _prepare_caption(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:

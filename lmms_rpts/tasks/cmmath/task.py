@@ -8,11 +8,10 @@ from pathlib import Path
 from loguru import logger
 
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.tasks.aggregation import over_all
-from lmms_rpts.tasks.aggregation import process_results as _process_results
+from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
-from lmms_rpts.tasks.cmmath.prompts import PROMPT, read_wording
+from lmms_rpts.tasks.cmmath.prompts import read_wording
 from lmms_rpts.tasks.cmmath.questions import (
     CAPTIONS_WANTED,
     DATASET,
@@ -48,10 +47,10 @@ _TEXTS = {"ocr": _OCR, "image_ocr": _OCR, "caption": ("caption", "caption", CAPT
 """The texts that parts of the data show: their field, what they are, and where to get them."""
 
 # For the task files
-doc_to_text, doc_to_visual = PROMPT.doc_to_text, PROMPT.doc_to_visual
-doc_to_messages = PROMPT.doc_to_messages
-process_results = partial(_process_results, CmmathRecord, METRICS)
-ssr_01, ssr_02, ssr_03, ssr_06 = (over_all(METRICS[f"ssr_{each}"]) for each in THRESHOLDS)
+process_results = partial(aggregation.process_results, CmmathRecord, METRICS)
+ssr_01, ssr_02, ssr_03, ssr_06 = (
+    aggregation.over_all(METRICS[f"ssr_{each}"]) for each in THRESHOLDS
+)
 
 
 def check(task: str) -> None:
