@@ -14,14 +14,14 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
 
-from lmms_rpts.base.rows import Row
-from lmms_rpts.base.schema import Line, Text
+from lmms_rpts.base.rows import Row, read_rows
+from lmms_rpts.base.schema import Line, Model, Text
 from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.runs.record import Asked, ShownQuestion
 from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
-from lmms_rpts.tasks.cmmath.notation import blanks, readable, without_image_tags
+from lmms_rpts.tasks.cmmath.notation import blanks, readable
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.questions import (
     Identity,
@@ -59,17 +59,10 @@ class CmmathSettings(Table, env_prefix="CMMATH_"):
 
     TABLE: ClassVar[str] = "cmmath"
     path: Place | None = setting(None, "folder or file of CMMaTH")
-    captions: Place | None = setting(
-        None, "captions of the images: a JSONL file with `id` and `caption`"
-    )
+    captions: Place | None = setting(None, "captions of images: a JSONL file, `id` and `caption`")
     prompts: Place | None = setting(None, "prompts for the model: your copy of its `prompts.yml`")
     grader: CmmathGrader = setting("rule", "`both`: a judge grades what rules leave undecided")
     errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
-
-    @property
-    def asks_judge(self) -> bool:
-        """Whether a judge is asked about responses, even if only about some."""
-        return self.errors or self.grader != "rule"
 
 
 # --- problems ------------------------------------------------------------------------------------
@@ -98,9 +91,7 @@ class Problem(Asked):
     form: Form = Field(
         description="what the problem asks for; the publishers call problems of parts choices"
     )
-    analysis: Annotated[_Words, AfterValidator(without_image_tags)] = Field(
-        default="", description="the publishers' solution; may be empty"
-    )
+    analysis: _Words = Field(default="", description="the publishers' solution; may be empty")
     ocr: _Words = Field(
         default="", description="the text recognized in the images, as published; may be empty"
     )
@@ -133,17 +124,14 @@ class Problem(Asked):
     @property
     def shown(self) -> ShownQuestion:
         """How tables and reports show it."""
-        details = {
-            "school year": self.grade_id,
-            "knowledge points": self.knowledge_point,
-            "caption": self.caption,
-        }
+        details = {"school year": self.grade_id, "knowledge points": self.knowledge_point}
+        known = {**details, "caption": self.caption}
         return ShownQuestion(
             text=readable(self.question),
             gold=(readable(self.reference),),
             language="zh",
             images=self.img_path,
-            details={name: str(value) for name, value in details.items() if value is not None},
+            details={name: str(value) for name, value in known.items() if value is not None},
         )
 
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
@@ -187,17 +175,12 @@ def _has_parts(pattern: re.Pattern[str], text: str) -> bool:
 def _source(part: str) -> Source:
     """The file of problems at CMMATH_PATH; its images are in the folder ``images`` next to it."""
     path = CmmathSettings.load().path
-    if path is None:
+    file = path / FILE if path and path.is_dir() else path
+    if file is None or not file.is_file():
+        fault = f"={str(path)!r} is no folder with {FILE}, and no file" if path else " is not set"
         raise DataError(
-            "CMMATH_PATH is not set, and CMMaTH is not on the Hub: git clone "
-            f"{REPOSITORY} and set CMMATH_PATH to its folder with {FILE} and {IMAGES}/."
-        )
-    file = path / FILE if path.is_dir() else path
-    if not file.is_file():
-        fault = f"not a folder with {FILE}" if path.is_dir() else "neither a folder nor a file"
-        raise DataError(
-            f"CMMATH_PATH={str(path)!r} is {fault}. Set it to a copy of {REPOSITORY}: its folder "
-            f"with {FILE} and {IMAGES}/, or the JSON file in it."
+            f"CMMATH_PATH{fault}. CMMaTH is not on the Hub: git clone {REPOSITORY} and set "
+            f"CMMATH_PATH to its folder with {FILE} and {IMAGES}/, or to the JSON file in it."
         )
     folder = file.parent
     remedy = f"Fix or complete {folder} (CMMATH_PATH); {REPOSITORY} has the complete data."
@@ -207,9 +190,8 @@ def _source(part: str) -> Source:
 
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
     """Faults of images matter only where images are shown."""
-    fault = ""
     try:
-        entry["img_path"] = image_names(entry.get("image"))
+        entry["img_path"], fault = image_names(entry.get("image")), ""
     except ValueError as error:
         entry["img_path"], fault = (), f"image {error}"
     metadata = entry.get("metadata")
@@ -229,46 +211,31 @@ FILES: QuestionFiles[Problem] = QuestionFiles(
 )
 
 
-class Caption(Asked):
-    """A caption of a problem's images; may be empty."""
-
-    id: Identity
-    caption: _Words
-
-
-def _captions(part: str) -> Source:
-    """The file at CMMATH_CAPTIONS."""
-    path = CmmathSettings.load().captions
-    if path is None or not path.is_file():
-        raise DataError(f"CMMATH_CAPTIONS={str(path)!r} is not a file. {CAPTIONS_WANTED}")
-    return Source(path, (path,), CAPTIONS_WANTED, path.parent)
-
-
-def _prepare_caption(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
-    entry.setdefault("id", entry.get("problem_id"))
-    return "", ""
-
-
-CAPTIONS: QuestionFiles[Caption] = QuestionFiles(
-    what="caption", kind=Caption, source=_captions, identity="id", prepare=_prepare_caption
-)
-
-
 def load(part: str) -> Questions[Problem]:
     """The problems, for a part of the data; with images or captions, if it shows them."""
     found = FILES.load(IMAGES if part in _WITH_IMAGES else "text")
-    if part == "caption" and CmmathSettings.load().captions:
-        found = _captioned(found, CAPTIONS.load())
+    captions = CmmathSettings.load().captions
+    if part == "caption" and captions:
+        found = _captioned(found, captions, captions.stat().st_mtime if captions.exists() else 0)
     if not found.questions:
-        fault = "it contains no problem; expected objects with problem_id, question, answer"
-        fault = f"none of its {found.left_out} problems has an answer" if found.left_out else fault
+        fault = f"it contains no problem with an answer, and {found.left_out} without"
         raise_faults(found.source.place, [fault], found.source.remedy)
     return found
 
 
+class _Caption(Model):
+    id: Identity = Field(validation_alias=AliasChoices("id", "problem_id"))
+    caption: _Words
+
+
 @lru_cache(maxsize=4)
-def _captioned(found: Questions[Problem], captions: Questions[Caption]) -> Questions[Problem]:
-    known = {each.id: each.caption for each in captions.questions}
+def _captioned(found: Questions[Problem], path: Path, changed: float) -> Questions[Problem]:
+    """The problems with the captions of a file that was last ``changed`` at this time."""
+    known: dict[str, str] = {}
+    for row in read_rows(path):
+        each = row.parse(_Caption, CAPTIONS_WANTED)
+        if known.setdefault(each.id, each.caption) != each.caption:
+            raise row.error(f"a second caption of problem {each.id!r}", CAPTIONS_WANTED)
     named = (each.model_copy(update={"caption": known.get(each.id)}) for each in found.questions)
     return replace(found, questions=tuple(named))
 

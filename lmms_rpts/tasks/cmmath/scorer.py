@@ -10,7 +10,7 @@ from typing import ClassVar
 from loguru import logger
 from pydantic import Field
 
-from lmms_rpts.base.schema import Flag, Model, Text
+from lmms_rpts.base.schema import Model, Text
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.grading.grader import Grade as RuleGrade
 from lmms_rpts.grading.grader import grade
@@ -20,6 +20,7 @@ from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE, Request
 from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade
 from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.scoring.grading import (
     SCORES,
     Given,
@@ -69,7 +70,6 @@ class CmmathGrading(Model):
     """How the answer was graded."""
 
     grader: CmmathGrader = Field(description="CMMATH_GRADER")
-    mistakes: Flag = Field(default=False, description="the setting `errors`")
     model: Text | None = Field(alias="judge", description="the judge; null if none is asked")
     prompts: Text = Field(description="digest of the file of prompts that the model is asked with")
     prompt_version: Text = Field(description="version of the judge's prompts")
@@ -100,9 +100,9 @@ class CmmathRecord(AnswerRecord):
 
     @property
     def scoring(self) -> CmmathGrading:
-        """Its settings without those of mistakes, and without a judge asked only about mistakes."""
+        """Its settings without a judge that was asked only about mistakes."""
         judge = None if self.settings.grader == "rule" else self.settings.model
-        return self.settings.model_copy(update={"mistakes": False, "model": judge})
+        return self.settings.model_copy(update={"model": judge})
 
     @property
     def undecided(self) -> bool | None:
@@ -124,13 +124,9 @@ def _ssr_above(threshold: float) -> Callable[[Sequence[CmmathRecord]], float | N
     """SSR of responses; several responses to a problem count as their mean."""
 
     def over(records: Sequence[CmmathRecord]) -> float | None:
-        problems: dict[str, list[float]] = {}
-        points = {record.instance.id: record.instance.points for record in records}
-        for record in records:
-            if record.score is not None:
-                problems.setdefault(record.instance.id, []).append(record.score)
-        means = {name: sum(scores) / len(scores) for name, scores in problems.items()}
-        return ssr(mastery((points[name], mean) for name, mean in means.items()), threshold)
+        points = {each.instance.id: each.instance.points for each in records}
+        means = document_means((each.instance.id, each.score) for each in records)
+        return ssr(mastery(zip(points.values(), means, strict=True)), threshold)
 
     return over
 
@@ -205,12 +201,13 @@ class CmmathScorer(GradingScorer):
     FAILED: ClassVar[Mapping[str, str]] = {"mistake": "mistakes could not be classified"}
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
-        self.cmmath = CmmathSettings.load()
+        self.cmmath, self.wording = CmmathSettings.load(), read_wording()[1]
+        self.asks_judge = self.cmmath.errors or self.cmmath.grader != "rule"
         super().__init__(settings, judge)
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
-        if not self.cmmath.asks_judge:
+        if not self.asks_judge:
             return NO_JUDGE
         return needed_judge(self.settings, self.cmmath, ["errors"] * self.cmmath.errors, default)
 
@@ -223,7 +220,7 @@ class CmmathScorer(GradingScorer):
 
     def asks(self, question: Problem) -> bool:
         """Whether a judge grades, or classifies mistakes."""
-        return self.cmmath.asks_judge
+        return self.asks_judge
 
     def counting(self, question: Problem, grades: Grades) -> str:
         """The grader whose grade counts."""
@@ -252,9 +249,8 @@ class CmmathScorer(GradingScorer):
         """The grader, the judge, and the versions of all prompts and rules."""
         return CmmathGrading(
             grader=self.cmmath.grader,
-            mistakes=self.cmmath.errors,
-            judge=self.judge if self.cmmath.asks_judge else None,
-            prompts=read_wording()[1],
+            judge=self.judge if self.asks_judge else None,
+            prompts=self.wording,
             prompt_version=self.prompts.version("compare"),
             rules_version=RULES_VERSION,
         )

@@ -11,13 +11,11 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
-from lmms_rpts.tasks.cmmath.prompts import read_wording
 from lmms_rpts.tasks.cmmath.questions import (
     CAPTIONS_WANTED,
     DATASET,
     REPOSITORY,
     CmmathSettings,
-    Problem,
     images_folder,
     load,
 )
@@ -55,8 +53,7 @@ ssr_01, ssr_02, ssr_03, ssr_06 = (
 
 def check(task: str) -> None:
     """Check settings, prompts, problems, and what a task shows: images, texts for them."""
-    CmmathScorer(load_settings())  # checks the settings and the judge
-    read_wording()
+    CmmathScorer(load_settings())  # checks settings, prompts and judge
     part = _TASKS[task]
     found = load(part)
     _check_images(found)
@@ -73,9 +70,7 @@ def check(task: str) -> None:
         _say_once(f"{task}: {without} of {total} problems have no {what}; their prompts say so")
 
 
-@lru_cache(maxsize=8)  # several tasks show the same images
-def _check_images(found: Questions[Problem]) -> None:
-    found.check_images()
+_check_images = lru_cache(maxsize=8)(Questions.check_images)  # several tasks show the same
 
 
 @lru_cache  # tasks are checked several times
@@ -107,11 +102,8 @@ BENCHMARK = Benchmark(
     by_task=True,
     order=tuple(_TASKS),
     columns=(
-        "accuracy",
-        "accuracy_if_wrong",
-        "accuracy_if_right",
-        "undecided_rate",
-        "grader_coverage",
+        *("accuracy", "accuracy_if_wrong", "accuracy_if_right"),
+        *("undecided_rate", "grader_coverage"),
     ),
     remedy=REMEDY,
     answers=ANSWERS,
