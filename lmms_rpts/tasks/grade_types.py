@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from lmms_rpts.judging.types import NOT_JUDGED, Request, Verdict
 from lmms_rpts.runs.answers import Grade as JudgeGrade
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import ShownQuestion
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.tasks.rebuilding import Rebuilt
