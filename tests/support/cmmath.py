@@ -75,18 +75,16 @@ def make_doc(**fields: Any) -> dict[str, Any]:
     """A document as in a CMMaTH task, without its images."""
     return {
         "id": "90001",
-        "language": "zh",
         "question": "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．",
         "reference": "$$9$$",
-        "answer_type": "free_form",
         "form": "blank",
         "analysis": "正方形的面积等于边长乘边长：$$3\\times 3=9$$．",
         "ocr": ", 存在文字:A, 文字区域的位置为:[(10, 20), (30, 40)]",
+        "caption": None,
         "category": "Plane Geometry",
         "grade_id": 4,
         "grade_group": 1,
         "knowledge_point": "图形(面积(正方形的面积))",
-        "skill": None,
         "img_path": ["90001_img.png"],
     } | fields
 

@@ -17,26 +17,18 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
 
 from lmms_rpts.base.rows import Row, read_rows
-from lmms_rpts.base.schema import Line, Model, Text
+from lmms_rpts.base.schema import Line, Model, Several, Text
 from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.runs.record import Asked, ShownQuestion
 from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
 from lmms_rpts.tasks.cmmath.notation import blanks, readable
 from lmms_rpts.tasks.data import DataError, raise_faults
-from lmms_rpts.tasks.questions import (
-    Identity,
-    ImageNames,
-    QuestionFiles,
-    Questions,
-    Source,
-    image_names,
-)
+from lmms_rpts.tasks.questions import Identity, QuestionFiles, Questions, Source, image_names
 
 DATASET = "zzli2022/CMMaTH"
 REPOSITORY = f"https://github.com/{DATASET}"
 FILE, IMAGES = "cmmath.json", "images"
 
-CmmathGrader = Literal["rule", "judge", "both"]
 Form = Literal["choice", "parts", "blank", "open"]
 
 _WITH_IMAGES = (IMAGES, "image_ocr")
@@ -61,7 +53,9 @@ class CmmathSettings(Table, env_prefix="CMMATH_"):
     path: Place | None = setting(None, "folder or file of CMMaTH")
     captions: Place | None = setting(None, "captions of images: a JSONL file, `id` and `caption`")
     prompts: Place | None = setting(None, "prompts for the model: your copy of its `prompts.yml`")
-    grader: CmmathGrader = setting("rule", "`both`: a judge grades what rules leave undecided")
+    grader: Literal["rule", "judge", "both"] = setting(
+        "rule", "`both`: a judge grades what rules leave undecided"
+    )
     errors: bool = setting(False, "whether a judge classifies the mistakes of wrong responses")
 
 
@@ -104,7 +98,7 @@ class Problem(Asked):
     knowledge_point: Text | None = Field(
         default=None, description="knowledge points, as published; null as above"
     )
-    img_path: ImageNames | tuple[()] = Field(description="file names of the images")
+    img_path: Several[Text] = Field(description="file names of the images")
 
     @cached_property
     def points(self) -> tuple[Point, ...]:
@@ -225,7 +219,7 @@ def load(part: str) -> Questions[Problem]:
 
 class _Caption(Model):
     id: Identity = Field(validation_alias=AliasChoices("id", "problem_id"))
-    caption: _Words
+    caption: _Words = ""
 
 
 @lru_cache(maxsize=4)

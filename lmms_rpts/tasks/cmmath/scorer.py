@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import ClassVar
@@ -10,7 +10,7 @@ from typing import ClassVar
 from loguru import logger
 from pydantic import Field
 
-from lmms_rpts.base.schema import Model, Text
+from lmms_rpts.base.schema import Text
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.grading.grader import Grade as RuleGrade
 from lmms_rpts.grading.grader import grade
@@ -18,7 +18,7 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE, Request
-from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade
+from lmms_rpts.runs.answers import ACCURACY, COVERAGE, AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.scoring.grading import (
@@ -34,7 +34,7 @@ from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
 from lmms_rpts.tasks.benchmark import AnswerGrader
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, mastery, ssr
 from lmms_rpts.tasks.cmmath.prompts import read_wording
-from lmms_rpts.tasks.cmmath.questions import CmmathGrader, CmmathSettings, Problem
+from lmms_rpts.tasks.cmmath.questions import CmmathSettings, Problem
 from lmms_rpts.tasks.data import needed_judge
 
 RULES_VERSION = "6"
@@ -66,22 +66,16 @@ _parse_mistake = verdict_parser(MISTAKES)
 # --- the record ----------------------------------------------------------------------------------
 
 
-class CmmathGrading(Model):
+class CmmathGrading(GradedHow):
     """How the answer was graded."""
 
-    grader: CmmathGrader = Field(description="CMMATH_GRADER")
-    model: Text | None = Field(alias="judge", description="the judge; null if none is asked")
     prompts: Text = Field(description="digest of the file of prompts that the model is asked with")
-    prompt_version: Text = Field(description="version of the judge's prompts")
     rules_version: Text = Field(description="version of the grading rules")
 
     @property
     def judge(self) -> str:
         """Who graded: ``rule``, the judge, or ``rule`` and the judge."""
-        if self.grader == "rule":
-            return "rule"
-        judge = self.model or "no judge"
-        return judge if self.grader == "judge" else f"rule+{judge}"
+        return f"rule+{self.model}" if self.grader == "both" else super().judge
 
 
 class CmmathRecord(AnswerRecord):
@@ -110,16 +104,6 @@ class CmmathRecord(AnswerRecord):
         return self.value("rule") is None if "rule" in self.grades else None
 
 
-def _is_mistake(kind: str) -> Callable[[CmmathRecord], float | None]:
-    """Whether a wrong answer has this kind of mistake; None if its kind is not known."""
-
-    def value(record: CmmathRecord) -> float | None:
-        found = record.finding("mistake")
-        return None if found is None else float(found == kind)
-
-    return value
-
-
 def _ssr_above(threshold: float) -> Callable[[Sequence[CmmathRecord]], float | None]:
     """SSR of responses; several responses to a problem count as their mean."""
 
@@ -131,31 +115,26 @@ def _ssr_above(threshold: float) -> Callable[[Sequence[CmmathRecord]], float | N
     return over
 
 
-_share = partial(Metric, interval=False, tested=False)
-_bound = partial(Metric, listed=False, tested=False)
+_unlisted = partial(Metric, listed=False, tested=False)
 METRICS = by_name(
-    Metric("accuracy", lambda record: record.score, words="of the responses with a score"),
+    ACCURACY,
     # By the rules, whatever a judge decided afterwards.
-    _share(
+    Metric(
         "undecided_rate",
         lambda record: record.undecided,
         higher_is_better=False,
         head="undecided",
         words="share that the rules left undecided",
+        interval=False,
+        tested=False,
     ),
-    _share(
-        "grader_coverage",
-        lambda record: record.score is not None,
-        higher_is_better=None,
-        head="coverage",
-        words="share with a score",
-    ),
-    _bound(
+    COVERAGE,
+    _unlisted(
         "accuracy_if_wrong",
         lambda record: record.score or 0.0,
         words="accuracy if all responses without a score were wrong",
     ),
-    _bound(
+    _unlisted(
         "accuracy_if_right",
         lambda record: 1.0 if record.score is None else record.score,
         words="accuracy if all responses without a score were right",
@@ -170,9 +149,9 @@ METRICS = by_name(
         for threshold in THRESHOLDS
     ),
     *(
-        _bound(
+        _unlisted(
             f"mistake_{kind}",
-            _is_mistake(kind),
+            partial(CmmathRecord.said, name="mistake", word=kind),
             higher_is_better=None,
             group="Kinds of mistakes",
             head=kind,
@@ -198,7 +177,6 @@ class CmmathScorer(GradingScorer):
     QUESTION = Problem
     RECORD = CmmathRecord
     METRICS = METRICS
-    FAILED: ClassVar[Mapping[str, str]] = {"mistake": "mistakes could not be classified"}
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.cmmath, self.wording = CmmathSettings.load(), read_wording()[1]

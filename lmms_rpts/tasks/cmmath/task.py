@@ -57,20 +57,22 @@ def check(task: str) -> None:
     part = _TASKS[task]
     found = load(part)
     _check_images(found)
-    total, left_out = len(found.questions), found.left_out
+    place, total, left_out = found.source.place, len(found.questions), found.left_out
     if left_out:
-        _say_once(f"CMMaTH: {left_out} of {left_out + total} problems have no answer: left out")
+        _say_once(f"{place}: {left_out} of {left_out + total} problems without an answer left out")
     if part not in _TEXTS:
         return
     name, what, remedy = _TEXTS[part]
     without = sum(not getattr(each, name) for each in found.questions)
     if without == total:
-        raise DataError(f"{task}: none of the {total} problems has {what}. {remedy}")
+        raise DataError(f"{task}: none of the {total} problems in {place} has {what}. {remedy}")
     if without:
-        _say_once(f"{task}: {without} of {total} problems have no {what}; their prompts say so")
+        _say_once(
+            f"{task}: {without} of {total} problems in {place} have no {what}; prompts say so"
+        )
 
 
-_check_images = lru_cache(maxsize=8)(Questions.check_images)  # several tasks show the same
+_check_images = lru_cache(maxsize=8)(Questions.check)  # several tasks show the same
 
 
 @lru_cache  # tasks are checked several times
