@@ -40,7 +40,7 @@ def image_names(value: object) -> tuple[str, ...]:
     listed = isinstance(names, list | tuple) and all(isinstance(each, str) for each in names)
     if not listed or not names:
         raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))  # type: ignore[call-overload, no-any-return]
+    return tuple(map(storable, names))  # type: ignore[call-overload]
 
 
 Identity = Annotated[str, PlainValidator(_identity)]

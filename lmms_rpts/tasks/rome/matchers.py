@@ -73,8 +73,7 @@ def choice_letters(answer: str) -> str:
     word counts: "Answer: B. Area" gives "BA".
     """
     text = answer.replace("The", "").replace("If", "").translate(_NO_CHOICE_LETTERS).strip()
-    leading = _LEADING_CHOICE.match(text)
-    if leading:
+    if leading := _LEADING_CHOICE.match(text):
         return leading.group(1)
     for word in _CHOICE_WORDS:
         if word in text:
@@ -156,12 +155,8 @@ class OrderedList(Rule):
 
     def __call__(self, answer: str) -> float:
         joined = self.order if isinstance(self.order, str) else ",".join(self.order)
-        place, folded = 0, answer.lower()
-        for character in joined.lower().replace(" ", ""):
-            place = folded.find(character, place) + 1
-            if place == 0:
-                return 0.0
-        return 1.0
+        rest = iter(answer.lower())  # each search goes on where the last one ended
+        return float(all(each in rest for each in joined.lower().replace(" ", "")))
 
 
 class Number(Rule):
@@ -257,12 +252,10 @@ def rule_of(evaluator: object, arguments: object) -> Rule:
     try:
         return kind.model_validate(dict(arguments))
     except ValidationError as error:
-        name = str(error.errors(include_url=False)[0]["loc"][0])
-        known = ", ".join(kind.model_fields)
-        wrong = (
-            "has a wrong value: " + shown(arguments[name]) if name in arguments else "is missing"
-        )
-        wrong = wrong if name in kind.model_fields else f"is unknown; known arguments: {known}"
+        fault = error.errors(include_url=False)[0]
+        name, said = str(fault["loc"][0]), f"has a wrong value: {shown(fault['input'])}"
+        known = f"is unknown; known arguments: {', '.join(kind.model_fields)}"
+        wrong = {"missing": "is missing", "extra_forbidden": known}.get(fault["type"], said)
         raise ValueError(f"{evaluator}: the argument {name!r} {wrong}") from None
 
 

@@ -29,27 +29,12 @@ Subtask = Literal[
     "academic", "diagrams", "puzzles_games", "memes", "geo", "recognition", "multi", "spatial"
 ]
 SUBTASKS: tuple[Subtask, ...] = get_args(Subtask)
-_LLM_RECOMMENDED = frozenset({"diagrams"})
-"""The subtasks that the publishers recommend to grade by a language model."""
-
-HUB_FILE = "data/test.json"
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
 
 # Parts of the names of the subtasks, for annotations that call them otherwise.
-_STEMS = {
-    "academic": "academic",
-    "diagram": "diagrams",
-    "puzzle": "puzzles_games",
-    "game": "puzzles_games",
-    "meme": "memes",
-    "geo": "geo",
-    "recogn": "recognition",
-    "multi": "multi",
-    "spatial": "spatial",
-}
+_STEMS = ("academic", "diagram", "puzzle", "game", "meme", "geo", "recogn", "multi", "spatial")
 _FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
-
 
 CONCLUSION_SHOWN = 4000
 """Number of characters at the end of the thinking that are compared with the answer."""
@@ -87,7 +72,8 @@ class RomeSettings(Table, env_prefix="ROME_"):
 
     def grader_of(self, subtask: str) -> str:
         """The grader whose grade counts for a subtask: ``rule`` or ``llm``."""
-        recommended = self.grader == "recommended" and subtask in _LLM_RECOMMENDED
+        # The publishers recommend to grade diagrams by a language model.
+        recommended = self.grader == "recommended" and subtask == "diagrams"
         return "llm" if recommended or self.grader == "llm" else "rule"
 
     def asks_judge(self, subtask: str) -> bool:
@@ -188,11 +174,10 @@ HUB = HubData(RomeSettings, "BAAI/ROME", _WANTED)
 def _source(part: str) -> Source:
     """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary."""
     shown = shows_images()
-    place, remedy = HUB.place("data/**" if shown else HUB_FILE)
-    folder, files = place.parent, [place] if place.is_file() else []
-    if place.is_dir():
-        folder, found = place, [*sorted(place.glob("*")), *sorted(place.glob("data/*"))]
-        files = [each for each in found if each.suffix in (".json", ".jsonl")]
+    place, remedy = HUB.place("data/**" if shown else "data/test.json")
+    folder = place if place.is_dir() else place.parent
+    found = [*sorted(place.glob("*")), *sorted(place.glob("data/*"))] or [place]
+    files = [each for each in found if each.is_file() and each.suffix in (".json", ".jsonl")]
     if not files:
         raise HUB.missing(place, "annotations")
     return Source(place, tuple(files), remedy, folder, folder if shown else None)
@@ -201,16 +186,16 @@ def _source(part: str) -> Source:
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
     """Images are looked up next to the file that names them, then in the folder of the data."""
     names = (str(entry.get(each)).lower() for each in ("task", "question_id"))
-    found = (part for name in names for stem, part in _STEMS.items() if stem in name)
-    subtask, question = next(found, ""), MARKER.sub(" ", str(entry.get("question")))
+    stem = next((each for name in names for each in _STEMS if each in name), "?")
+    entry["subtask"] = next((each for each in SUBTASKS if stem in each), "")
+    question = MARKER.sub(" ", str(entry.get("question")))
     asked = _FIRST_CHOICE.split(question, maxsplit=1)[0]
-    language = language_of(asked if asked.strip() else question)
-    entry |= {"subtask": subtask, "language": language}
+    entry["language"] = language_of(asked if asked.strip() else question)
     paths = entry.get("img_path")
     if isinstance(paths, str | list):
         listed = [paths] if isinstance(paths, str) else paths
         entry["img_path"] = [_beside(source.root, row.file.parent, each) for each in listed]
-    return subtask, ""
+    return entry["subtask"], ""
 
 
 def _beside(root: Path, folder: Path, name: Any) -> Any:
@@ -231,6 +216,4 @@ FILES: QuestionFiles[RomeQuestion] = QuestionFiles(
     part_of=lambda question: question.subtask,
     needed=frozenset({"question_id", "question", "evaluator"}),
 )
-
-
 load = FILES.load

@@ -15,7 +15,7 @@ from typing import ClassVar
 from pydantic import Field
 
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.grading.grader import Kind, grade
+from lmms_rpts.grading.grader import grade
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE
@@ -137,12 +137,12 @@ class RomeScorer(GradingScorer):
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
-        if not any(map(self.rome.asks_judge, SUBTASKS)):
+        rome, named = self.rome, self.settings.judge or default
+        # If only diagrams need one, the check of their task says that none is set.
+        only_diagrams = rome.grader == "recommended" and not rome.questions
+        if not any(map(rome.asks_judge, SUBTASKS)) or (only_diagrams and named is None):
             return NO_JUDGE
-        named = self.settings.judge or default
-        if self.rome.grader == "recommended" and not self.rome.questions and named is None:
-            return NO_JUDGE  # only diagrams need one: the check of their task says so
-        return needed_judge(self.settings, self.rome, self.rome.questions, default)
+        return needed_judge(self.settings, rome, rome.questions, default)
 
     def rules(self, answer: str, question: RomeQuestion) -> dict[str, Grade]:
         """The grade by the published rules, and the strict one."""
@@ -189,19 +189,15 @@ class RomeScorer(GradingScorer):
 
 def grade_strictly(rule: Rule, answer: str) -> Grade:
     """The grade of a response by ``lmms_rpts.grading``: a choice or a number, else none."""
-    kind: Kind = "choice" if isinstance(rule, Choices) else "number"
-    gold, tolerance = "", 0.0
     if isinstance(rule, Choices):
-        gold = rule.label.upper()
+        gold, marks = rule.label.upper(), string.ascii_uppercase
+        found = grade(answer, gold, kind="choice", marks=marks)
     elif isinstance(rule, Number):
         # Half of the last decimal place, and never more than the published tenth of the value.
         value = Decimal(str(rule.value_to_match))
         place = Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
-        gold = str(value)
-        tolerance = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) + 1e-9)
-    else:
-        # Free texts and intervals: a rule that only confirms would flatter.
+        allowed = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) + 1e-9)
+        found = grade(answer, str(value), kind="number", tolerance=allowed)
+    else:  # free texts and intervals: a rule that only confirms would flatter
         return Grade(score=None, reason="the strict rules grade choices and numbers")
-    marks = string.ascii_uppercase if kind == "choice" else ()
-    found = grade(answer, gold, kind=kind, marks=marks, tolerance=tolerance)
     return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)

@@ -23,8 +23,7 @@ def check(task: str) -> None:
 
     Saved responses (``--model replay``) need no images.
     """
-    rome, subtask = RomeSettings.load(), TASKS[task]
-    settings = load_settings()
+    rome, settings, subtask = RomeSettings.load(), load_settings(), TASKS[task]
     if rome.asks_judge(subtask):
         needed_judge(settings, rome, rome.questions)
     RomeScorer(settings)  # scorers check their settings when created
