@@ -26,7 +26,7 @@ def make_cmmath_record(
     """One record of ``cmmath_grade``.
 
     Args:
-        rule: the rules' grade; None: there is no response.
+        rule: the rules' grade: correct, incorrect or undecided; None: there is no response.
         judged: the judge's grade, which takes precedence.
         failed: the error of the judge, which then has no grade.
         why: the rule that decided, or why none could.
@@ -35,46 +35,48 @@ def make_cmmath_record(
     asked = judged is not None or failed is not None
     by_rule = {"correct": 1.0, "incorrect": 0.0}.get(rule or "")
     score = judged if asked else by_rule
-    reason = "there is no response" if rule is None else failed
-    reason = reason or f"the rules leave it undecided: {why}"
     explained = mistake is not None or mistake_error is not None
+    undecided = f"the rules leave it undecided: {why}"
+    grades: dict[str, Any] = {}
+    if rule is not None:
+        grades["rule"] = {"score": by_rule, "answer": "12", "rule": why}
+        grades["rule"] |= {"reason": undecided} if by_rule is None else {}
+    if asked:
+        said = verdict("compare", None if failed else "<Yes>", failed)
+        grades["judge"] = {"score": judged, "verdict": said}
+    said = verdict("mistake", "so it is", mistake_error)
     return {
         "schema": "lmms_rpts.cmmath",
         "schema_version": 1,
         "outcome": "unscored" if score is None else "scored",
-        "reason": reason if score is None else None,
+        "reason": (failed or (undecided if rule else "there is no response"))
+        if score is None
+        else None,
         "score": score,
         "grader": None if score is None else "judge" if asked else "rule",
-        "grades": {
-            "rule": None if rule is None else {"outcome": rule, "answer": "12", "rule": why},
-            "judge": {
-                "score": judged,
-                "verdict": verdict("compare", None if failed else "<Yes>", failed),
-            }
-            if asked
-            else None,
-        },
+        "grades": grades,
+        "findings": {"mistake": {"value": mistake, "verdict": said}} if explained else {},
         "answer": answer,
         "source": "response",
-        "mistake": {"kind": mistake, "verdict": verdict("mistake", "so it is", mistake_error)}
-        if explained
-        else None,
         "instance": {
             "id": "1",
             "question": "如图，求面积．",
             "reference": "$$12$$",
             "form": "blank",
+            "analysis": "",
+            "ocr": "",
+            "caption": None,
             "category": "Plane Geometry",
             "grade_id": 9,
             "grade_group": 2,
             "knowledge_point": "几何(三角形(全等))",
-            "images": ["1_img.png"],
+            "img_path": ["1_img.png"],
         }
         | instance,
         "settings": {
             "grader": "both" if asked else "rule",
-            "mistakes": explained,
             "judge": JUDGE if asked or explained else None,
+            "prompts": "1",
             "prompt_version": "1",
             "rules_version": "6",
         }

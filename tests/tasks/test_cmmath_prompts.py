@@ -15,7 +15,7 @@ from PIL import Image
 
 from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks.cmmath import prompts
-from lmms_rpts.tasks.cmmath.notation import blanks, readable, without_image_tags
+from lmms_rpts.tasks.cmmath.notation import blanks, readable
 from lmms_rpts.tasks.cmmath.prompts import (
     WAYS,
     doc_to_messages,
@@ -90,11 +90,8 @@ def test_readable() -> None:
     assert [row for row in rows if readable(row[0]) != row[1]] == []
 
 
-def test_blanks_are_counted_and_only_image_tags_removed() -> None:
-    text = "$$\\underline{}$$，$$y=\\underline{ } {}^\\circ $$，$$\\underline{x}$$"
-    assert blanks(text) == 2
-    text = '如图<img src="a>b"\n/>，$$a<b$$，<i>c</i></img>'
-    assert without_image_tags(text) == '如图b"\n/>，$$a<b$$，<i>c</i>'
+def test_blanks_are_counted() -> None:
+    assert blanks("$$\\underline{}$$，$$y=\\underline{ } {}^\\circ $$，$$\\underline{x}$$") == 2
 
 
 HOSTILE = (
@@ -113,7 +110,8 @@ def test_no_text_breaks_it_and_what_is_plain_stays(text: str) -> None:
 # --- prompts -------------------------------------------------------------------------------------
 
 QUESTION = "如图，正方形的边长是$3$，则它的面积是 ____ ．"
-WITH_IMAGES = ("default", "steps", "en_cot", "clp", "image_ocr")
+WITHOUT_IMAGES = ("text", "ocr", "caption")
+ENGLISH = ("en_cot", "clp")
 
 
 @pytest.fixture(autouse=True)
@@ -121,10 +119,11 @@ def _own_prompts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("CMMATH_PROMPTS", raising=False)
 
 
-def doc(images: int = 1, caption: str = "", **fields: Any) -> dict[str, Any]:
-    """A document of a task that shows images, if there are any."""
+def doc(images: int = 1, **fields: Any) -> dict[str, Any]:
+    """A document with images, which are their numbers from 1 in grey."""
+    names = [f"{number}.png" for number in range(images)]
     shown = [Image.new("L", (4, 4), number + 1) for number in range(images)]
-    return make_doc(**fields) | {"images": shown, "caption": caption}
+    return make_doc(img_path=names, **fields) | {"images": shown}
 
 
 def shown(document: Any, way: str = "default", **kwargs: str) -> list[str | int]:
@@ -139,16 +138,19 @@ def shown(document: Any, way: str = "default", **kwargs: str) -> list[str | int]
 
 @table("way", *WAYS)
 def test_the_image_then_the_problem_then_the_form_of_the_answer(way: str) -> None:
-    image, text = shown(doc(), way)
-    assert image == 1
-    assert text == doc_to_text(doc(), {"variant": way}) == shown(doc(0), way)[0]
-    last = str(text).splitlines()[-1]
-    assert str(text).count(QUESTION) == 1
-    assert "$$" not in str(text)
-    assert ("Final answer:" in last) == (way in ("en_cot", "clp"))
-    assert ("“最终答案：”" in last) == (way not in ("en_cot", "clp"))
-    assert [each.mode for each in doc_to_visual(doc())] == ["RGB"]
-    assert shown(doc(), way, pre_prompt="甲\n", post_prompt="\n乙") == [1, f"甲\n{text}\n乙"]
+    text = doc_to_text(doc(), {"variant": way})
+    image = [1] if way not in WITHOUT_IMAGES else []
+    assert shown(doc(), way) == [*image, text]
+    last = text.splitlines()[-1]
+    assert text.count(QUESTION) == 1
+    assert "$$" not in text
+    assert ("Final answer:" in last) == (way in ENGLISH)
+    assert ("“最终答案：”" in last) == (way not in ENGLISH)
+    around = {"variant": way, "pre_prompt": "甲\n", "post_prompt": "\n乙"}
+    assert doc_to_text(doc(), around) == f"甲\n{text}\n乙"
+    assert "".join(each for each in shown(doc(), way, **around) if isinstance(each, str)) == (
+        f"甲\n{text}\n乙"
+    )
 
 
 def test_marks_stand_behind_steps_and_english_ways_are_english() -> None:
@@ -164,19 +166,10 @@ def test_marks_stand_behind_steps_and_english_ways_are_english() -> None:
         doc_to_text(doc(), {"variant": "cot"})
 
 
-@table(
-    "way, chinese, english",
-    *(
-        (way, *each)
-        for way in ("steps", "en_cot", "clp")
-        for each in [("最终答案：", "Final answer: ")]
-    ),
-)
-def test_answers_of_solved_examples_are_read(way: str, chinese: str, english: str) -> None:
-    lead = chinese if way == "steps" else english
+@table("way, answers", ("steps", ["20", "C"]), ("en_cot", ["5"]), ("clp", ["42"]), ("default", []))
+def test_solved_examples_end_as_the_answer_should(way: str, answers: list[str]) -> None:
     text = doc_to_text(doc(), {"variant": way})
-    expected = {"steps": ["20", "C"], "en_cot": ["5"], "clp": ["42"]}[way]
-    assert re.findall(rf"^{lead}(.+)$", text, re.MULTILINE) == expected
+    assert re.findall(r"^(?:最终答案：|Final answer: )(.+)$", text, re.MULTILINE) == answers
 
 
 def test_several_images_are_numbered_otherwise_than_figures_in_them() -> None:
@@ -205,36 +198,30 @@ def test_the_last_line_is_asked_for_by_the_form(
     document = doc(form=form, question=question)
     for way in WAYS:
         last = doc_to_text(document, {"variant": way}).splitlines()[-1]
-        assert (english if way in ("en_cot", "clp") else chinese) in last
+        assert (english if way in ENGLISH else chinese) in last
 
 
 def test_the_text_shown_for_the_images() -> None:
-    alone, ocr, both, caption, none = (
-        doc_to_text(doc(0, caption=said), {"variant": way})
-        for way, said in (
-            *(("text", ""), ("ocr", ""), ("image_ocr", "")),
-            *(("caption", "一个正方形。"), ("caption", "")),
-        )
-    )
-    assert "图" not in alone.removeprefix(QUESTION)
-    for text in (ocr, both):
+    def asked(way: str, **fields: Any) -> str:
+        return doc_to_text(doc(**fields), {"variant": way})
+
+    assert "图" not in asked("text").removeprefix(QUESTION)
+    for way in ("ocr", "image_ocr"):
+        text = asked(way)
         assert text.split("\n\n")[1].splitlines()[1:] == ["- A (10, 20)-(30, 40)"]
-    assert "无法显示" in ocr
-    assert "无法显示" not in both
-    assert caption.split("\n\n")[1].splitlines()[1:] == ["一个正方形。"]
-    assert "也没有图片说明" in none
+        assert ("无法显示" in text) == (way == "ocr")
+    assert "\n一个正方形。\n" in asked("caption", caption="一个正方形。")
+    assert "也没有图片说明" in asked("caption")
     for nothing in ("", " \n", ", ", ", 存在文字: ,"):
-        text = doc_to_text(doc(0, ocr=nothing), {"variant": "ocr"})
-        assert "图中也没有识别出文字" in text
-        assert "\n- " not in text
+        assert "图中也没有识别出文字" in asked("ocr", ocr=nothing)
+        assert "\n- " not in asked("ocr", ocr=nothing)
 
 
 def test_a_wrapper_that_needs_an_image_gets_a_blank_one() -> None:
     kwargs = {"variant": "text", "picture": "blank"}
-    (image,) = doc_to_visual(doc(0), kwargs)
+    (image,) = doc_to_visual(make_doc(), kwargs)
     assert image.getextrema() == ((255, 255),) * 3
-    picture, asked = doc_to_messages(doc(0), kwargs)[0]["content"]
-    assert (picture["type"], asked["text"]) == ("image", doc_to_text(doc(0), {"variant": "text"}))
+    assert shown(make_doc(), "text", picture="blank")[0] == 255
 
 
 # --- the user's own prompts ----------------------------------------------------------------------
@@ -260,11 +247,12 @@ def test_own_prompts_replace_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     ("zh: 第", "ch: 第", "numbered.zh is missing"),
     ("language: en", "language: fr", "ways.en_cot.language should be one of en, zh, not 'fr'"),
     ("blank: 最", "black: 最", "endings.zh.blank is missing"),
-    ("  {problem}", "  problem", "ways.default should have {problem} in its text"),
-    ("  {shown}", "", "ways.ocr should have a field shown and {shown} in its text, or neither"),
+    ("open: 最", "open: [最]\n    x: 最", "endings.zh.open should be a text, not ["),
+    ("  {problem}", "  problem", "ways.default.text has no {problem}"),
+    ("  {shown}", "", "ways.ocr.text has no {shown}"),
     ("ways:", "ways: 3", "mapping values are not allowed here"),
-    (OWN, "- 3", "should be an object, not [3]"),
-    (OWN, "", "should be an object, not None"),
+    (OWN, "- 3", "it should be a mapping, not [3]"),
+    (OWN, "", "it should be a mapping, not None"),
     (OWN, None, "No such file or directory"),
 )
 def test_prompts_that_cannot_be_used(

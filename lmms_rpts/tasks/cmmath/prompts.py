@@ -12,13 +12,13 @@ import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
-from typing import Any, get_args
+from typing import Any
 
 import yaml
 
 from lmms_rpts.base.schema import wrong
 from lmms_rpts.base.settings import SettingError
-from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.clues import LANGUAGES
 from lmms_rpts.tasks.cmmath.notation import blanks, readable
 from lmms_rpts.tasks.cmmath.questions import CmmathSettings, Problem
 from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
@@ -66,16 +66,20 @@ def _read_wording(path: Path) -> tuple[Wording, str]:
 
 
 def _fault(ours: Any, own: Any, place: str = "") -> str | None:
-    """The first fault of an own file of prompts, which has all fields of ours."""
+    """The first fault of an own file of prompts, or of a part of it: it has all fields of ours."""
+    if own is None and place:
+        return f"{place} is missing"
     if isinstance(ours, dict):
         if not isinstance(own, dict):
             return f"{place or 'it'} {wrong('a mapping', own)}"
-        parts = (_fault(each, own.get(name), f"{place}.{name}") for name, each in ours.items())
+        parts = (
+            _fault(each, own.get(name), f"{place}.{name}".lstrip("."))
+            for name, each in ours.items()
+        )
         return next(filter(None, parts), None)
-    place = place.removeprefix(".")
     if not isinstance(own, str) or not own.strip():
-        return f"{place} is missing" if own is None else f"{place} {wrong('a text', own)}"
-    if place.endswith(".language") and own not in get_args(Language):
+        return f"{place} {wrong('a text', own)}"
+    if place.endswith(".language") and own not in LANGUAGES:
         return f"{place} {wrong('one of en, zh', own)}"
     missing = [name for name in ("{problem}", "{shown}") if name in ours and name not in own]
     return f"{place} has no {missing[0]}" if missing else None
