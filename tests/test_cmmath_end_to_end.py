@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -11,7 +10,6 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.registry import get_benchmark
-from tests.support import oracle
 from tests.support.cmmath import write_cmmath
 from tests.support.judge_server import JudgeServer, constant
 from tests.support.lmms import Run, run_lmms_eval
@@ -19,63 +17,37 @@ from tests.support.lmms import Run, run_lmms_eval
 pytestmark = pytest.mark.slow
 
 TASKS = tuple(get_benchmark("cmmath").tasks)
-IDS = ["90001", "90002", "90003", "90004"]  # 90005 has no answer
 RESPONSES = {
     "90001": "最终答案：9",
     "90002": "有四个，大的两个。",
     "90003": "",
     "90004": "最终答案：70°",
-}
+}  # 90005 has no answer
 
 
-@pytest.fixture(scope="module")
-def env(tmp_path_factory: pytest.TempPathFactory) -> Iterator[dict[str, str]]:
-    with JudgeServer(answer=oracle.answer) as server:
-        yield {
-            "CMMATH_PATH": str(write_cmmath(tmp_path_factory.mktemp("data"))),
-            "LMMS_RPTS_JUDGE": "openai:oracle",
-            "OPENAI_BASE_URL": server.url,
-            "OPENAI_API_KEY": "sk-secret-of-the-test",
-        }
+@pytest.fixture
+def env(tmp_path: Path) -> dict[str, str]:
+    return {"CMMATH_PATH": str(write_cmmath(tmp_path / "data"))}
 
 
-@pytest.fixture(scope="module")
-def answered(tmp_path_factory: pytest.TempPathFactory, env: dict[str, str], tiny_llava: str) -> Run:
-    """All tasks, answered by a tiny random LLaVA."""
-    captions = tmp_path_factory.mktemp("captions") / "captions.jsonl"
+def test_a_tiny_llava_answers_all_tasks(
+    tmp_path: Path, env: dict[str, str], tiny_llava: str
+) -> None:
+    captions = tmp_path / "captions.jsonl"
     captions.write_text('{"id": "90001", "caption": "一个正方形。"}', encoding="utf-8")
-    return run_lmms_eval(
-        tmp_path_factory.mktemp("out"),
+    answered = run_lmms_eval(
+        tmp_path / "out",
         *("--model", "llava_hf", "--model_args", tiny_llava),
         *("--tasks", "cmmath_all,cmmath_caption", "--gen_kwargs", "max_new_tokens=8"),
         env=env | {"CMMATH_CAPTIONS": str(captions)},
     )
-
-
-def test_a_real_model_answers_all_tasks(answered: Run) -> None:
     for task in TASKS:
         records, samples = answered.records(task), answered.samples(task)
-        assert [record["instance"]["id"] for record in records.values()] == IDS
+        assert [record["instance"]["id"] for record in records.values()] == [*RESPONSES]
         assert all(sample["resps"][0] for sample in samples.values())
     assert answered.results["cmmath"]["grader_coverage,none"] <= 1
-    assert "sk-secret-of-the-test" not in answered.output
     assert "一个正方形。" in str(answered.samples("cmmath_caption")[0]["input"])
     assert "- A (10, 20)" in str(answered.samples("cmmath_image_ocr")[0]["input"])
-
-
-def test_a_report_shows_problems_and_images(
-    tmp_path: Path, answered: Run, env: dict[str, str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("CMMATH_PATH", env["CMMATH_PATH"])
-    page = tmp_path / "report.html"
-    done = CliRunner().invoke(app, ["report", str(answered.folder), "-o", str(page)])
-    assert done.exit_code == 0, done.output
-    shown = " ".join(done.output.split())
-    assert f"{len(TASKS) * len(IDS)} instances" in shown
-    assert "images were not found" not in shown
-    text = page.read_text(encoding="utf-8")
-    assert "如图，正方形的边长是$3$，则它的面积是 ____ ．" in text
-    assert "Line Chart" in text
 
 
 def test_a_judge_grades_a_saved_run_again(

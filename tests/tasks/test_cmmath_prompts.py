@@ -278,22 +278,10 @@ PLACE = "文字区域的位置为:[(1, 2), (3, 4)]"
     (f", 存在文字:率, {PLACE}, 存在文字:6, {PLACE}", ["率 (1, 2)-(3, 4)", "6 (1, 2)-(3, 4)"]),
     (f"存在文字:a, b, {PLACE}", ["a, b (1, 2)-(3, 4)"]),
     ("存在文字：x，文字区域的位置为：[(1,2),(3,4)]", ["x (1, 2)-(3, 4)"]),
-    (f", 存在文字:始, {PLACE}" * 3, ["始 (1, 2)-(3, 4)"]),
     (f"存在文字: , {PLACE}, 存在文字:', {PLACE}", ["' (1, 2)-(3, 4)"]),
-    (f"存在文字:两\n行, {PLACE}", ["两 行 (1, 2)-(3, 4)"]),
-    (f"存在文字:,, {PLACE}", [", (1, 2)-(3, 4)"]),
     (f"存在文字:{PLACE}, {PLACE}", []),
     ("存在文字:A, 文字区域的位置为:[(1, 2), (3", ["A"]),
-    ("存在文字:A", ["A"]),
     ("O A B\n60°", ["O A B", "60°"]),
-    ("说明：, 存在文字:A", ["说明：", "A"]),
 )
 def test_recognised_texts_are_read_tolerantly(ocr: str, expected: list[str]) -> None:
     assert recognised(ocr).splitlines() == [f"- {each}" for each in expected]
-
-
-@given(st.text(alphabet="存在文字区域的位置为:：,[]() 0123456789\nA", max_size=80))
-def test_any_recognised_text_gives_lines(ocr: str) -> None:
-    for line in recognised(ocr).splitlines():
-        assert line.startswith("- ")
-        assert line == line.strip() != "-"

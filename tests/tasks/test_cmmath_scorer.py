@@ -29,7 +29,7 @@ from tests.support.judge_server import JudgeServer
 from tests.support.tables import table
 
 Judge = Callable[..., JudgeServer]
-YES, NO = "Both are 9.\n<Yes>", "It says 6.\n<No>"
+YES, NO, UNCLEAR = "Both are 9.\n<Yes>", "It says 6.\n<No>", "Hard to say."
 NINE, SIX, VAGUE = "最终答案：9", "最终答案：6", "面积是3乘3．"
 
 
@@ -83,49 +83,42 @@ def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
     return lambda body: kind if asks_for_mistake(body) else verdict
 
 
-# grader, whether mistakes are asked for, response, verdict of the judge, its reply on the mistake;
-# the score, who gave it, the kind of mistake, and the number of questions
+# grader, whether mistakes are asked for; response; the judge's verdict, its reply on the mistake;
+# score, who gave it, kind of mistake, number of questions
 GRADES = [
-    ("rule", False, NINE, NO, "", 1.0, "rule", None, 0),
-    ("rule", False, SIX, YES, "", 0.0, "rule", None, 0),
-    ("rule", False, VAGUE, YES, "", None, None, None, 0),
-    ("judge", False, NINE, YES, "", 1.0, "judge", None, 1),
-    ("judge", False, NINE, NO, "", 0.0, "judge", None, 1),
-    ("judge", False, NINE, "Yes", "", 1.0, "judge", None, 1),
-    ("judge", False, NINE, "**<No>**", "", 0.0, "judge", None, 1),
-    ("judge", False, NINE, "Hard to say.", "", None, None, None, 1),
-    ("both", False, NINE, NO, "", 1.0, "rule", None, 0),
-    ("both", False, SIX, YES, "", 0.0, "rule", None, 0),
-    ("both", False, VAGUE, YES, "", 1.0, "judge", None, 1),
-    ("rule", True, NINE, NO, "判定：计算", 1.0, "rule", None, 0),
-    ("rule", True, VAGUE, NO, "判定：计算", None, None, None, 0),
-    ("rule", True, " \n", NO, "判定：计算", 0.0, "rule", "reject", 0),
-    ("rule", True, None, NO, "判定：计算", None, None, None, 0),
-    ("rule", True, SIX, NO, "It took 6.\nVerdict: perception", 0.0, "rule", "perception", 1),
-    ("rule", True, SIX, NO, "判定：推理", 0.0, "rule", "reasoning", 1),
-    ("judge", True, NINE, NO, "判定：计算", 0.0, "judge", "calculation", 2),
-    ("judge", True, NINE, NO, "感知或推理", 0.0, "judge", None, 2),
+    (("rule", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
+    (("rule", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
+    (("rule", False), VAGUE, (YES, ""), (None, None, None, 0)),
+    (("judge", False), NINE, (YES, ""), (1.0, "judge", None, 1)),
+    (("judge", False), NINE, (NO, ""), (0.0, "judge", None, 1)),
+    (("judge", False), NINE, (UNCLEAR, ""), (None, None, None, 1)),
+    (("both", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
+    (("both", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
+    (("both", False), VAGUE, (YES, ""), (1.0, "judge", None, 1)),
+    (("rule", True), VAGUE, (NO, "判定：计算"), (None, None, None, 0)),
+    (("rule", True), " \n", (NO, "判定：计算"), (0.0, "rule", "reject", 0)),
+    (("rule", True), None, (NO, "判定：计算"), (None, None, None, 0)),
+    (("rule", True), SIX, (NO, "It took 6.\nVerdict: perception"), (0.0, "rule", "perception", 1)),
+    (("rule", True), SIX, (NO, "判定：推理"), (0.0, "rule", "reasoning", 1)),
+    (("judge", True), NINE, (NO, "判定：计算"), (0.0, "judge", "calculation", 2)),
+    (("judge", True), NINE, (NO, "感知或推理"), (0.0, "judge", None, 2)),
 ]
 
 
-@table("grader, errors, response, verdict, kind, score, by, mistake, requests", *GRADES)
+@table("settings, response, replies, expected", *GRADES)
 def test_which_grade_counts_and_what_the_judge_is_asked(
     judge: Judge,
-    grader: str,
-    errors: bool,
+    settings: tuple[str, bool],
     response: str | None,
-    verdict: str,
-    kind: str,
-    score: float | None,
-    by: str | None,
-    mistake: str | None,
-    requests: int,
+    replies: tuple[str, str],
+    expected: tuple[float | None, str | None, str | None, int],
 ) -> None:
-    server = judge(both(verdict, kind), grader=grader, errors=errors)
+    (grader, errors), (score, by, mistake, requests) = settings, expected
+    server = judge(both(*replies), *settings)
     (record,) = grade(response and f"<think>也许是6？</think>{response}")
     assert (record["score"], record["grader"]) == (score, by)
     assert record["outcome"] == ("unscored" if score is None else "scored")
-    assert ("judge" in record["grades"]) == (by == "judge" or verdict == "Hard to say.")
+    assert ("judge" in record["grades"]) == (by == "judge" or UNCLEAR in replies)
     assert ("rule" in record["grades"]) == (response is not None)
     finding = record.get("findings", {}).get("mistake", {"value": None})
     assert finding["value"] == mistake
@@ -177,7 +170,7 @@ def test_warnings_name_what_is_undecided_and_what_failed(log: list[str], judge: 
     assert "CMMATH_GRADER=both lmms-rpts score RESULTS --judge openai:MODEL -o" in said
     assert "1 of 4 model requests failed" in said
     log.clear()
-    judge(both(NO, "Hard to say."), grader="both", errors=True)
+    judge(both(NO, UNCLEAR), grader="both", errors=True)
     grade(NINE, VAGUE)
     assert "'mistake'" in "".join(log)
     assert "undecided" not in "".join(log)
@@ -205,7 +198,7 @@ def test_metrics_of_records() -> None:
         record("incorrect", mistake="reasoning"),
         record("undecided"),
         record("undecided", 1.0),
-        record("correct", 0.0, mistake_error="the judge refused"),
+        record("correct", 0.0),
         record(None),
     )
     assert found == {

@@ -60,7 +60,7 @@ REQUEST_KINDS = (
         *(_TEMPLATES, (*MISTAKES, *MISTAKES.values()), QUOTING),
     ),
 )
-_parse_mistake = verdict_parser(MISTAKES)
+parse_mistake = verdict_parser(MISTAKES)
 
 
 # --- the record ----------------------------------------------------------------------------------
@@ -219,7 +219,7 @@ class CmmathScorer(GradingScorer):
         if self.cmmath.errors and counted.score == 0.0:
             findings["mistake"] = Finding(value="reject")
             if given.answer.strip():
-                request = self.request("mistake", question, given, _parse_mistake)
+                request = self.request("mistake", question, given, parse_mistake)
                 findings["mistake"] = found_by(await judge.ask(request))
         return judged, findings
 
