@@ -24,7 +24,6 @@ from tests.support.tables import table
     ("A,A(B)", ["A", "A/B"]),
     (" A ( B , C )\n", ["A/B", "A/C"]),
     ("统计(折线图、密度,概型（不涉及，计数）)", ["统计/折线图、密度", "统计/概型（不涉及，计数）"]),
-    ("A(1-5 以内)", ["A/1-5 以内"]),
     # Empty names.
     ("A()", ["A"]), ("A(,B,)", ["A/B"]), ("(B)", ["B"]), ("A((B))", ["A/B"]), ("A(())", ["A"]),
     # Not trees: one point each.
