@@ -17,7 +17,6 @@ from tests.support.tables import table
 @table(
     "text, points",
     *((text, []) for text in (None, "", " \n", "()", " , ,")),
-    ("集合", ["集合"]),
     ("A(B(C,D))", ["A/B/C", "A/B/D"]),
     ("A(B(C),D),E(F)", ["A/B/C", "A/D", "E/F"]),
     ("A(B,B),A(B)", ["A/B"]),

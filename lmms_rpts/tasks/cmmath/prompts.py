@@ -11,6 +11,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping
 from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -66,7 +67,7 @@ def _read_wording(path: Path) -> tuple[Wording, str]:
 
 
 def _fault(ours: Any, own: Any, place: str = "") -> str | None:
-    """The first fault of an own file of prompts, or of a part of it: it has all fields of ours."""
+    """The first fault of an own file of prompts, or of a part of it: it has the fields of ours."""
     if own is None and place:
         return f"{place} is missing"
     if isinstance(ours, dict):
@@ -76,7 +77,8 @@ def _fault(ours: Any, own: Any, place: str = "") -> str | None:
             _fault(each, own.get(name), f"{place}.{name}".lstrip("."))
             for name, each in ours.items()
         )
-        return next(filter(None, parts), None)
+        unknown = (f"{place}.{name} is unknown".lstrip(".") for name in own if name not in ours)
+        return next(filter(None, chain(parts, unknown)), None)
     if not isinstance(own, str) or not own.strip():
         return f"{place} {wrong('a text', own)}"
     if place.endswith(".language") and own not in LANGUAGES:
