@@ -11,8 +11,12 @@ _LISTED = 5
 
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which models emit but files and servers reject."""
-    # By UTF-16: both halves of a character are joined. "?" instead would change an answer.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # By UTF-16: both halves of a character are joined. "?" instead would change an answer.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def printable(label: str) -> str:
@@ -56,3 +60,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def columns(label: str) -> int:
     """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
+
+
+# re.IGNORECASE lets three letters beyond ASCII match ASCII letters: "(İmage 0)", "concluſion",
+# "dısagree". str.lower keeps them, or turns one into two characters, so a look-up would fail.
+_ASCII = str.maketrans({"ſ": "s", "İ": "i", "ı": "i"})
+
+
+def lower(text: str) -> str:
+    """Lower-case ``text`` with the ASCII equivalences of ``re.IGNORECASE``; same length."""
+    return text.translate(_ASCII).lower()

@@ -117,7 +117,7 @@ class Questions(Generic[Q]):
         dataset = Dataset.from_dict(columns)
         if self.source.images is None:
             return dataset
-        names = [each.shown.images for each in self.questions]
+        names = [each.image_files for each in self.questions]
         return add_image_column(dataset, names, self.source.images, self.source.root)
 
     def check(self) -> None:
@@ -135,7 +135,7 @@ class Questions(Generic[Q]):
             )
         if images is None:
             return
-        named = [(f"{self.what} {each.id!r}", each.shown.images) for each in self.questions]  # type: ignore[attr-defined]
+        named = [(f"{self.what} {each.id!r}", each.image_files) for each in self.questions]  # type: ignore[attr-defined]
         without = [f"{name}: it has no image" for name, given in named if self.visual and not given]
         raise_faults(place, [*without, *named_faults(named, images, root)], remedy)
 

@@ -127,8 +127,7 @@ class OwnData:
     ``dataset_kwargs`` are ``!function utils.DATA``.
 
     Attributes:
-        answer: form of the answers: one of ``ANSWER_FORMS``, or ``function`` if a function of the
-            user's grades them.
+        answer: form of the answers: one of ``ANSWER_FORMS``, or ``function``, which grades them.
         language: language of the prompts of instances without one.
     """
 
