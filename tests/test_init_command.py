@@ -187,9 +187,10 @@ def test_the_columns_of_a_field_are_merged_in_each_row(
     ({"image_2": "pics/b.png"}, ("'image_2'", "with --map images=image --map images=image_2, or",
                                  "leave it out with --map images=image")),
     ({"Photo 1": 7}, ("'Photo 1'", "--map 'images=Photo 1'")),
-    ({"extra": "pics/b.png"}, ("the column 'extra' seems to hold images",)),
+    ({"extra": "pics/b.png"}, ("'extra' seems to hold images",)),
     ({"extra": base64.b64encode(noise()).decode()}, ("'extra' seems to hold images",)),
-    ({"option_a": "x", "option_b": "y"}, ("'option_a' seems to hold options", "or remove it")),
+    ({"option_a": "x", "option_b": "y"}, ("'option_a', 'option_b' seems to hold options",
+                                            "--map options=option_a --map options=option_b")),
 )  # fmt: skip
 def test_columns_that_would_be_lost(row: dict[str, Any], said: tuple[str, ...]) -> None:
     found = refused("my.jsonl", [ROW | {"image": "a.png"}, ROW | row])

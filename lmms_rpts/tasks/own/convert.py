@@ -63,7 +63,6 @@ _NUMBER = re.compile(r"(?:_?[0-9]{1,3}|_[a-z]|s)$")  # image_2, option_a, photos
 _SINGULARS = {"images": ("image", "picture", "photo"), "options": ("option", "choice", "candidate")}
 _NEAR = 0.85  # "imagee" is near "image"; "image_size" is not
 _IMAGE_FILE = re.compile(r"[^\n]{1,300}\.(?:png|jpe?g|webp|gif|bmp|tiff?)", re.IGNORECASE)
-_LONGEST_REFERENCE = 64
 
 
 def read_file(source: str) -> list[Row]:
@@ -128,18 +127,20 @@ def column_faults(rows: Sequence[Row], sources: Sources, chosen: Mapping[str, An
 
     Without these, a model would be asked another question: the user decides.
     """
-    faults = []
+    found: dict[str, list[str]] = {}
     for name in unused_columns(rows, sources):
         cells = (row.fields.get(name) for row in rows)
-        target = _target_of(name) or ("images" if any(map(_holds_images, cells)) else None)
-        if target is None or target in chosen:
-            continue
+        target = _target_of(name) or ("images" if any(map(_holds_images, cells)) else "")
+        if target not in ("", *chosen):
+            found.setdefault(target, []).append(name)
+    faults = []
+    for target, names in found.items():
         others = columns_of(sources, target)
-        maps = [f"--map {shlex.quote(f'{target}={column}')}" for column in (*others, name)]
-        remedy = f"leave it out with {' '.join(maps[:-1])}" if others else "remove it"
+        maps = [f"--map {shlex.quote(f'{target}={column}')}" for column in (*others, *names)]
+        leave = f"leave it out with {' '.join(maps[: len(others)])}" if others else "remove it"
         faults.append(
-            f"the column {shown(name)} seems to hold {target}, and would be left out: use it with "
-            f"{' '.join(maps)}, or {remedy}"
+            f"{', '.join(map(shown, names))} seems to hold {target}, and would be left out: use it "
+            f"with {' '.join(maps)}, or {leave}"
         )
     return faults
 
@@ -299,7 +300,7 @@ def _content(value: Any) -> bytes | None:
         value = value.get("bytes")
     if isinstance(value, bytes):
         return value
-    if not isinstance(value, str) or len(value) <= _LONGEST_REFERENCE:
+    if not isinstance(value, str) or len(value) <= 64:  # a name or an id
         return None
     text = value.partition("base64,")[2] if value.startswith("data:image/") else value
     try:

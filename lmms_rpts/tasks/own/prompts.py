@@ -5,6 +5,9 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import yaml
 
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
@@ -15,51 +18,10 @@ VARIANTS = ("steps", "free")
 
 _LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
-
-
 _PREMISES = ("image", "text", "context", "conclusion")
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "question": "Question: {}",
-        "options": "Options:",
-        "answer": "Answer the question.",
-        "stance": "Do you agree or disagree with the statement?",
-        "form": "Reason from what is given above. Write one step of reasoning per line, numbered "
-        "from 0, in the form\nConclusion k: from {}, what follows from them",
-        "image": "Image i",
-        "text": "Text j",
-        "context": "Context",
-        "conclusion": "Conclusion l",
-        "first": "First say what each image shows (from Image 0, ...), then draw your conclusions.",
-        "then": "Name all that a step rests on; Context stands for what is given and asked in "
-        "words.",
-        "free": "Think it through step by step, and write your reasoning down.",
-        "end_agree": "End with one line: Final answer: agree, or: Final answer: disagree.",
-        "end_choice": "End with one line: Final answer: <letter of the right option>",
-        "end_number": "End with one line: Final answer: <number in digits, with its unit if any>",
-        "end_text": "End with one line: Final answer: <your answer, as short as possible>",
-    },
-    "zh": {
-        "question": "问题：{}",
-        "options": "选项：",
-        "answer": "请回答问题。",
-        "stance": "你同意还是不同意这条陈述？",
-        "form": "请依据以上内容推理。每行写一步推理，从0开始编号，格式为：\n"
-        "结论k：根据{}，由此得出的内容",
-        "image": "图片i",
-        "text": "文本j",
-        "context": "上下文",
-        "conclusion": "结论l",
-        "first": "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论。",
-        "then": "请写明每一步的全部依据；上下文指以文字给出的条件和问题。",
-        "free": "请一步一步思考，并写出推理过程。",
-        "end_agree": "最后单独一行写：最终答案：同意，或：最终答案：不同意。",
-        "end_choice": "最后单独一行写：最终答案：<正确选项的字母>",
-        "end_number": "最后单独一行写：最终答案：<用阿拉伯数字写的数，如有单位则写在后面>",
-        "end_text": "最后单独一行写：最终答案：<尽可能简短的答案>",
-    },
-}
-"""The words of each language; ``{}`` is filled in."""
+_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("prompts.yml").read_text(encoding="utf-8")
+)
 
 
 def lettered(options: Sequence[str]) -> list[str]:

@@ -3,68 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+import yaml
 
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
 
 VARIANTS = ("default", "free")
 
-_ASKED: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "default": (
-            "Do you agree or disagree with the statement? Work it out from the context, the "
-            "images and the texts.\n"
-            "Write one step of reasoning a line, numbered from 0, in the form\n"
-            "Conclusion k: from Image i / Text j / Conclusion l, what follows from them\n"
-            "First say what each image shows (from Image 0, ...), then draw your conclusions "
-            "(from Conclusion 0 and Text 1, ...). Name all that a step rests on: images, "
-            "texts, the Context, or conclusions of earlier lines.\n"
-            "End with one line: Final answer: agree, or: Final answer: disagree."
-        ),
-        "free": (
-            "Do you agree or disagree with the statement? Think it through step by step, using "
-            "the context, the images and the texts, and write your reasoning down.\n"
-            "End with one line: Final answer: agree, or: Final answer: disagree."
-        ),
-    },
-    "zh": {
-        "default": (
-            "你同意还是不同意这条陈述？请依据上下文、图片和文本推理得出答案。\n"
-            "每行写一步推理，从0开始编号，格式为：\n"
-            "结论k：根据图片i / 文本j / 结论l，由此得出的内容\n"
-            "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论（根据结论0和文本1，……）。"
-            "请写明每一步的全部依据：图片、文本、上下文，或前面各行的结论。\n"
-            "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
-        ),
-        "free": (
-            "你同意还是不同意这条陈述？请依据上下文、图片和文本一步一步思考，并写出推理过程。\n"
-            "最后单独一行写：最终答案：同意，或：最终答案：不同意。"
-        ),
-    },
-}
-
-
-_GIVEN: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "context": "Context: {}\n",
-        "attached": "Image {number}: number {place} of the {total} attached\n",
-        "image": "Image {}:",
-        "text": "Text {}: {}\n",
-        "statement": "Statement: {}\n",
-    },
-    "zh": {
-        "context": "上下文：{}\n",
-        "attached": "图片{number}：所附{total}张图片中的第{place}张\n",
-        "image": "图片{}：",
-        "text": "文本{}：{}\n",
-        "statement": "陈述：{}\n",
-    },
-}
+_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("prompts.yml").read_text(encoding="utf-8")
+)
 
 
 def given(question: Question, context: str) -> Iterator[str | Picture]:
     """What a question gives: a context, the images in their order, and the texts."""
-    words, total = _GIVEN[question.language], len(question.visual_clue)
+    words, total = _WORDS[question.language], len(question.visual_clue)
     if context.strip():
         yield words["context"].format(context)
     for at in range(total):
@@ -76,13 +31,13 @@ def given(question: Question, context: str) -> Iterator[str | Picture]:
 
 def stated(question: Question) -> str:
     """The line with the statement to agree with."""
-    return _GIVEN[question.language]["statement"].format(question.statement)
+    return _WORDS[question.language]["statement"].format(question.statement)
 
 
 def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
     yield from given(question, question.context)
     yield stated(question)
-    yield _ASKED[question.language][variant_of(kwargs, VARIANTS)]
+    yield _WORDS[question.language][variant_of(kwargs, VARIANTS)]
 
 
 _PROMPT = ImagePrompt(Question, _parts)
