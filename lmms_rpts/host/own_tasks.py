@@ -24,6 +24,7 @@ from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem, raise_faults
 from lmms_rpts.tasks.images import task_images
+from lmms_rpts.tasks.own.data import OwnData
 from lmms_rpts.tasks.registry import SETTINGS_TABLES, check_tasks, data_of, filter_names
 
 _REMEDY = (
@@ -81,8 +82,13 @@ def load_data(task: Any, dataset_kwargs: Any = None) -> None:
 
     config = task.config
     benchmark, part = data_of(config.dataset_path), config.dataset_name
-    if benchmark is None:
-        found = dataset_kwargs.load()  # the OwnData of an own task
+    if isinstance(dataset_kwargs, OwnData):
+        found: Any = dataset_kwargs.load()
+    elif benchmark is None:
+        raise DataError(
+            f"The task {config.task!r} has no data: write dataset_kwargs: !function utils.DATA. "
+            f"{_ADVICE}."
+        )
     elif part in benchmark.tasks.values():
         found = benchmark.load(part)
     else:
@@ -231,7 +237,6 @@ def examine_folder(folder: Path) -> Sequence[Check]:
 
 def _examined(manager: Any, name: str) -> Check:
     """The result for one task; a JudgeConfigurationError if it needs a judge, or a better one."""
-    from lmms_rpts.tasks.own.data import OwnData
     from lmms_rpts.tasks.own.starting import check_name
 
     try:
