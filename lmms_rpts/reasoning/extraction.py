@@ -233,7 +233,7 @@ def extract_chain(
 
     ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
-    blocks, stray = find_blocks(_with_labels(text, is_answer), is_answer)
+    blocks, stray = find_blocks(_with_labels(text), is_answer)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
@@ -263,14 +263,13 @@ def extract_chain(
     )
 
 
-def _with_labels(text: str, is_answer: IsAnswer) -> str:
+def _with_labels(text: str) -> str:
     """The text with ``Step 1: `` before each step, if it has marks such as <STEP1>."""
     first, *rest = _STEP_MARK.split(text)
     numbers, said = rest[::2], rest[1::2]
     if not numbers:
         return text
-    is_end = all(is_answer(line) or not line.strip() for line in said[-1].splitlines())
-    if first.strip() and is_end:  # each mark stands behind its step
+    if first.rpartition("\n")[2].strip():  # each mark stands behind its step
         said, first = [first, *said[:-1]], said[-1]
     steps = [f"Step {at}: {step.strip()}" for at, step in zip(numbers, said, strict=True)]
     return "\n\n".join([*steps, first])
