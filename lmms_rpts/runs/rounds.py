@@ -122,10 +122,12 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return [end_of(path) for path in paths]
 
 
-def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
-    """Warnings about those of the named settings of the scores that differ between runs."""
+def differing_settings(runs: Sequence[AnyRun]) -> list[str]:
+    """Warnings about settings of the scores that differ between runs of one benchmark."""
     differing = []
-    for name in names:
+    # ``comparable`` follows from the judge.
+    names = dict.fromkeys(name for run in runs for each in run.scorings for name in type(each).model_fields)
+    for name in (name for name in names if name != "comparable"):
         users: dict[object, list[str]] = {}
         for run in runs:
             for value in dict.fromkeys(getattr(each, name) for each in run.scorings):

@@ -1,7 +1,7 @@
 """Figures that papers and leaderboards printed, set beside own runs.
 
-A benchmark lists them in ``published.yml`` of its folder.
-They were not measured here: they enter no mean, interval or test, and every row is marked.
+A benchmark lists them in ``published.yml`` of its folder. They were not measured here: they enter
+no mean, interval or test, and every row is marked.
 """
 
 from __future__ import annotations
@@ -16,15 +16,14 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import yaml
 from pydantic import Field, ValidationError
 
+from lmms_rpts.analysis.summary import Summary, summarize
+from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.base.schema import FieldError, Model, all_faults
 from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
 from lmms_rpts.runs.run import AnyRun, of_task
-from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.grade_types import Grading, Sheet
-from lmms_rpts.tasks.graded import GradeSummary, numeric_frame, summarize_grades
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,7 +41,7 @@ class Row(NamedTuple):
 
     model: str
     figures: Mapping[str, Figure]
-    protocol: str = ""
+    protocol: str
     source: str = ""
 
 
@@ -69,20 +68,17 @@ class Table(Model):
     def rows(self) -> Iterator[Row]:
         """The figures of each model, divided by ``per``."""
         for cells in csv.DictReader(self.figures.splitlines(), skipinitialspace=True):
-            model, figures = cells.pop("model", None), {}
+            model = cells.pop("model", None)
             if not model or None in cells or None in cells.values():
                 raise FieldError(f"figures: {cells} needs a model and one cell for each column")
-            for column, cell in cells.items():
-                read = _CELL.fullmatch(cell.strip())
-                if not read:
-                    raise FieldError(
-                        f"{model}, {column}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}"
-                    )
-                value, sd = (
-                    None if it is None else round(float(it) / self.per, 6) for it in read.groups()
-                )
-                figures[column] = Figure(value, sd)
+            figures = {name: self._figure(cell, f"{model}, {name}") for name, cell in cells.items()}
             yield Row(model, figures, self.protocol, self.source)
+
+    def _figure(self, cell: str, place: str) -> Figure:
+        read = _CELL.fullmatch(cell.strip())
+        if not read:
+            raise FieldError(f"{place}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}")
+        return Figure(*(it and round(float(it) / self.per, 6) for it in read.groups()))
 
 
 class Published(Model):
@@ -106,7 +102,7 @@ class Beside:
     Attributes:
         title: of the benchmark.
         by: the breakdown of columns whose name has a value.
-        columns: in the order of the file.
+        columns: names of figures, in the order of the file.
         sections: the own rows, then those of each table.
         notes: source, date and protocol of each table.
     """
@@ -119,12 +115,9 @@ class Beside:
 
     def sheet(self) -> Sheet:
         """The table for people."""
-        names = [each.partition(" ") for each in self.columns]
         # One metric by groups needs no name: academic, diagrams, ...
-        one = len({metric for metric, _, group in names if group}) == 1
-        heads = [
-            group if group and one else f"{metric} {group}".strip() for metric, _, group in names
-        ]
+        one = len({name.partition(" ")[0] for name in self.columns if " " in name}) == 1
+        heads = [name.partition(" ")[2] * one or name for name in self.columns]
         sections = [
             [
                 [
@@ -141,33 +134,32 @@ class Beside:
         return Sheet(title, ["model", "figures", *heads], 2, sections)
 
     def rows(self) -> list[dict[str, Any]]:
-        """The published rows in the columns of ``GradeSummary.frame``, with their source."""
+        """The published rows in the columns of ``Summary.frame``, with their source."""
         found = []
         for row in filter(lambda row: row.source, chain(*self.sections)):
             groups: dict[str, dict[str, Any]] = {}
             for name, figure in row.figures.items():
-                if figure.value is None:
-                    continue
                 metric, _, group = name.partition(" ")
-                first = {"by": self.by if group else "", "group": group, "model": row.model}
-                values = groups.setdefault(group, first)
-                values |= {metric: figure.value, f"{metric}_sd": figure.sd}
-            marks = {"published": row.source, "protocol": row.protocol}
-            found += [values | marks for values in groups.values()]
+                first = {"by": self.by * bool(group), "group": group, "model": row.model}
+                marks = {"published": row.source, "protocol": row.protocol}
+                cells = groups.setdefault(group, first | marks)
+                for column, value in ((metric, figure.value), (f"{metric}_sd", figure.sd)):
+                    if value is not None:
+                        cells[column] = value
+            found += groups.values()
         return found
 
-    def frame(self, summary: GradeSummary) -> pd.DataFrame:
+    def frame(self, summary: Summary) -> pd.DataFrame:
         """The rows of a summary, then the published ones."""
         import pandas as pd
 
         own = summary.frame()
         # Counts, which published rows lack, stay whole numbers.
         own = own.astype(dict.fromkeys(own.select_dtypes("int"), "Int64"))
-        texts = ("by", "group", "model", "published", "protocol")
-        frame: pd.DataFrame = pd.concat([own, numeric_frame(self.rows(), texts)])
+        frame: pd.DataFrame = pd.concat([own, pd.DataFrame(self.rows())])
         return frame
 
-    def to_dict(self, summary: GradeSummary) -> dict[str, Any]:
+    def to_dict(self, summary: Summary) -> dict[str, Any]:
         """A summary with the published rows, for JSON."""
         return summary.to_dict() | {"published": {"notes": self.notes, "rows": self.rows()}}
 
@@ -190,7 +182,7 @@ def set_beside(
         raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise UserError(f"{path}: {error}") from None
-    own = [*_own(known, grading_of(benchmark.name), runs, task)]
+    own = [*_own(known, [part for run in runs if (part := of_task(run, task)) is not None])]
     notes = [
         f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
         for it in known.tables
@@ -198,40 +190,32 @@ def set_beside(
     if runs and not own:
         wanted = listed(chain(*known.tasks))
         notes.append(f"These runs have no row: none of their responses is to {wanted}.")
-    return Beside(
-        title=benchmark.title,
-        by=known.by,
-        columns=list(dict.fromkeys(name for row in chain(*sections) for name in row.figures)),
-        sections=[own, *sections],
-        notes=notes,
-    )
+    columns = list(dict.fromkeys(name for row in chain(*sections) for name in row.figures))
+    return Beside(benchmark.title, known.by, columns, [own, *sections], notes)
 
 
-def _own(
-    known: Published, grading: Grading, runs: Sequence[AnyRun], task: str | None
-) -> Iterator[Row]:
+def _own(known: Published, runs: Sequence[AnyRun]) -> Iterator[Row]:
     """The figures of the runs, for each group of tasks."""
-    for tasks in known.tasks or ((),):
+    for tasks in known.tasks or (tuple({name for run in runs for name in run.tasks}),):
         parts = [
-            replace(part, responses=kept)
+            replace(run, responses=kept)
             for run in runs
-            if (part := of_task(run, task))
-            and (kept := tuple(e for e in part.responses if not tasks or e.instance.task in tasks))
+            if (kept := tuple(each for each in run.responses if each.instance.task in tasks))
         ]
         if not parts:
             continue
-        summary = summarize_grades(grading, parts, [known.by] if known.by else ())
-        found: dict[tuple[str, str], dict[str, Figure]] = {}
-        tables = [table.groups for table in summary.tables if table.by == known.by]
-        groups = [(f" {each.value}", each.models) for each in chain(*tables)]
-        for end, each in ((end, it) for end, of in [("", summary.models), *groups] for it in of):
-            figures = {f"{name}{end}": figure for name, figure in each.metrics.items()}
-            found.setdefault((each.task, each.model), {}).update(figures)
-        asked = sorted({name for run in parts for name in run.tasks if name in tasks})
-        own = grading.beside(summary.models) if grading.beside else found
+        summary = summarize(parts, [known.by] * bool(known.by))
+        figures: dict[tuple[str, str], dict[str, Figure]] = {}
+        groups = [each for table in summary.tables if table.by == known.by for each in table.groups]
+        for end, models in (("", summary.models), *((f" {it.value}", it.models) for it in groups)):
+            for each in models:
+                named = {f"{name}{end}": figure for name, figure in each.metrics.items()}
+                figures.setdefault((each.task, each.model), {}).update(named)
+        if summary.dimensions:
+            figures = summary.dimensions.averages(summary.models)
         rounds = rounds_of(parts)
-        for (own_task, model), of_model in own.items():
+        asked = ", ".join(sorted({name for run in parts for name in run.tasks}))
+        for (own_task, model), of_model in figures.items():
             scorings = chain.from_iterable(run.scorings for run in rounds.get(model, parts))
-            judges = sorted({str(each.judge) for each in scorings})
-            protocol = [own_task or ", ".join(asked), f"by {', '.join(judges)}"]
-            yield Row(model, of_model, "; ".join(filter(None, protocol)))
+            judges = ", ".join(sorted({str(each.judge) for each in scorings}))
+            yield Row(model, of_model, f"{own_task or asked}; by {judges}")
