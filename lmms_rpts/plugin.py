@@ -5,8 +5,9 @@ but none for tasks, and it hands a filter all documents of a task instead of tho
 So this module, when lmms-eval is imported,
 
 1. adds the folders of our tasks to its index of tasks (``TaskManager.initialize_tasks``);
-2. gives each *instance* of a task with our filters its own ``apply_filters``, ``process_results``
-   and ``override_metric`` once it is made (``ConfigurableTask.__init__``);
+2. gives each *instance* of a task with our data its own ``download``, and each with our filters its
+   own ``apply_filters``, ``process_results`` and ``override_metric``
+   (``ConfigurableTask.__init__``);
 3. checks the requested tasks before the model is loaded, and adds the usage of judges and the
    settings to the results (``evaluator.simple_evaluate``).
 
@@ -88,7 +89,7 @@ def _wrap(owner: str, name: str, wrapper: Callable[..., Any], module: ModuleType
 
 
 def _add_filters(filters: ModuleType) -> None:
-    from lmms_rpts.tasks.registry import all_filters
+    from lmms_rpts.filters.grading import all_filters
 
     filters.FILTER_REGISTRY.update(all_filters())
 
@@ -119,6 +120,11 @@ def _initialize_tasks(
 
 
 def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: Any) -> None:
+    config = kwargs.get("config") or {}
+    if str(config.get("dataset_path")) in _data_sets():
+        from lmms_rpts.host.own_tasks import load_data
+
+        task.download = functools.partial(load_data, task)
     try:
         original(task, *args, **kwargs)
     except Exception:
@@ -133,6 +139,14 @@ def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: A
         task.apply_filters = functools.partial(_apply_filters, task, ours)
         task.process_results = functools.partial(_process_results, task, task.process_results)
         task.override_metric = functools.partial(_override_metric, ours, task.override_metric)
+
+
+def _data_sets() -> set[str]:
+    try:
+        from lmms_rpts.tasks.registry import data_sets
+    except ImportError:  # an error of the plugin must not break other tasks
+        return set()
+    return data_sets()
 
 
 def _our_filters(task: Any) -> list[Any]:

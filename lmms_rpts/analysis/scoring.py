@@ -33,10 +33,9 @@ from lmms_rpts.runs.responses import (
 from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
-from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
-from lmms_rpts.tasks.registry import ANSWERED, configuration, read_documents, scorer_of
+from lmms_rpts.tasks.registry import TASKS, configuration, read_questions, scorer_of
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
@@ -47,8 +46,6 @@ if TYPE_CHECKING:
 _NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 SUFFIX = "_rpts"
 """Of the name of a run that scored the steps of responses to another task."""
-_GOLD = ("answer", "reference", "answers")
-"""The fields of a question that may hold its gold answer."""
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
 """Filters of lmms-eval that leave a response unchanged, or nearly so."""
@@ -122,10 +119,10 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
         if not saved.runs:
             raise ResponsesError(f"{saved.path} contains no responses")
         return saved
-    if task in ANSWERED:
+    if task in TASKS:
         members = members_of(task)
         # Files may name a task, or a group of it.
-        groups = {name for name in ANSWERED if {*members} & {*members_of(name)}}
+        groups = {name for name in TASKS if {*members} & {*members_of(name)}}
         alone, names = members[0] if len(members) == 1 else task, {*members, *groups, task}
     else:
         # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
@@ -143,9 +140,7 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
 
 def members_of(task: str) -> tuple[str, ...]:
     """The tasks of a group of ours; of any other name the name."""
-    benchmark = ANSWERED.get(task)
-    members = benchmark and (benchmark.scored.get(task) or benchmark.answered.get(task))
-    return members or (task,)
+    return TASKS[task].members(task) if task in TASKS else (task,)
 
 
 def plan_run(
@@ -168,16 +163,16 @@ def plan_run(
     Raises:
         ResponsesError: if responses belong to no document.
     """
-    ours = ANSWERED
+    ours = TASKS
     named = {key.task for key in saved.runs[run]} if task is None else {task}
     if correct and named & {*ours}:
         raise ResponsesError("--correct is only for tasks of other packages: ours grade answers")
     plans: list[TaskPlan] = []
     used = set[int]()
-    documents: dict[str, list[dict[str, Any]]] = {}
+    documents: dict[str, Sequence[Any]] = {}
     for name in sorted(named & {*ours}):
-        documents |= read_documents(name)
-    known = {str(doc["id"]) for docs in documents.values() for doc in docs}
+        documents |= read_questions(name)
+    known = {each.id for questions in documents.values() for each in questions}
     known |= {key.name for each in saved.runs.values() for key in each if key.task not in ours}
     if unknown := [each for each in selection.ids if each not in known]:
         hint = did_you_mean(unknown[0], known)
@@ -198,7 +193,7 @@ def _plan_own(
     saved: SavedResponses,
     run: RunKey,
     task: str,
-    docs: Sequence[Mapping[str, Any]],
+    questions: Sequence[Any],
     settings: Settings,
     selection: Selection,
     used: set[int],
@@ -206,16 +201,18 @@ def _plan_own(
     """The plan for a task of ours, if it has responses."""
     rounds = [each for each in saved.runs if run.round is not None and each.model == run.model]
     found: dict[int, SavedDocument | None] = {}
-    for at, doc in enumerate(docs):
-        document = saved.find(task, at, doc["id"], run)
+    for at, question in enumerate(questions):
+        document = saved.find(task, at, question.id, run)
         used |= {id(document)}
         # A question that has a response in another round only is a failed request in this one.
-        there = document or any(saved.find(task, at, doc["id"], each) for each in rounds)
-        if there and selection.holds(at, str(doc["id"])):
+        there = document or any(saved.find(task, at, question.id, each) for each in rounds)
+        if there and selection.holds(at, question.id):
             found[at] = document
     if found:
         scorer = scorer_of(task, settings)
-        yield TaskPlan(task, scorer, lambda at: scorer.question(docs[at]), found, len(docs))
+        yield TaskPlan(
+            task, scorer, lambda at: scorer.question(questions[at]), found, len(questions)
+        )
 
 
 def _plan_other(
@@ -268,7 +265,7 @@ def _refuse_stray(
     saved: SavedResponses, stray: Sequence[DocumentKey], tasks: Sequence[str]
 ) -> None:
     """Raise for responses to documents that the tasks do not have."""
-    ours = ANSWERED
+    ours = TASKS
     groups = [each for each in stray if each.kind == "doc_id" and len(members_of(each.task)) > 1]
     if groups:
         raise ResponsesError(
@@ -361,10 +358,7 @@ async def score_run(
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
-            means = {
-                name: (plan.scorer.METRICS[name].aggregation or mean_of_scored)(each)
-                for name, each in values.items()
-            }
+            means = {name: mean_of_scored(each) for name, each in values.items()}
             results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
         scored.results = {
             "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
@@ -448,9 +442,8 @@ async def _score_response(
         record = record.graded(
             plan.is_right(document.metrics) if document and said.is_first else None
         )
-    fields = question if isinstance(question, Mapping) else {"answer": question.answer}
-    target = next((fields[name] for name in _GOLD if name in fields), "")
-    gold = " | ".join(target) if isinstance(target, tuple) else str(target)
+    shown = question.shown
+    gold = " | ".join(shown.gold if shown.right is None else [shown.options[shown.right]])
     return at, Sample(said.text, said.tokens, record.to_json(), gold, entry), record
 
 
@@ -458,7 +451,7 @@ def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, 
     """The means of groups of which all tasks were scored, weighted by their documents."""
     sizes = {plan.name: len(plan.documents) for plan in plans}
     found: dict[str, Any] = {}
-    for group in ANSWERED:
+    for group in TASKS:
         members = members_of(group)
         if len(members) > 1 and {*members} == {*sizes}:
             names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
@@ -546,16 +539,16 @@ def _task_questions(
     rows: Sequence[Mapping[str, Any]], task: str, settings: Settings
 ) -> list[tuple[Scorer, Any]]:
     """The scorer and the question of each row of a task of ours."""
-    if task not in ANSWERED:
-        hint = did_you_mean(task, ANSWERED)
+    if task not in TASKS:
+        hint = did_you_mean(task, TASKS)
         raise ResponsesError(f"Unknown task {task!r}.{hint}")
     found: dict[str, tuple[Scorer, Any]] = {}
-    members = read_documents(task)
-    for member, docs in members.items():
+    members = read_questions(task)
+    for member, questions in members.items():
         scorer = scorer_of(member, settings)
-        for at, doc in enumerate(docs):
-            make = partial(_question, scorer, member, doc, at)
-            found.setdefault(f"id {doc['id']}", (scorer, make))
+        for at, question in enumerate(questions):
+            make = partial(_question, scorer, member, question, at)
+            found.setdefault(f"id {question.id}", (scorer, make))
             if len(members) == 1:
                 found[f"doc_id {at}"] = (scorer, make)
     names = [
@@ -566,8 +559,6 @@ def _task_questions(
     return [(scorer, make()) for scorer, make in (found[name] for name in names)]
 
 
-def _question(scorer: Scorer, task: str, doc: Mapping[str, Any], at: int) -> Any:
-    question = scorer.question(doc)
-    if isinstance(question, Question):  # records name their document
-        return question.model_copy(update={"task": task, "doc_id": at})
-    return question
+def _question(scorer: Scorer, task: str, question: Any, at: int) -> Any:
+    # Records name their document.
+    return scorer.question(question.model_copy(update={"task": task, "doc_id": at}))

@@ -21,7 +21,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import refuse_unknown, with_variables
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.tasks.registry import SCORED, SETTINGS_TABLES, benchmark_of
+from lmms_rpts.tasks.registry import SETTINGS_TABLES, benchmark_of
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import AnyRun
@@ -193,7 +193,7 @@ def write_file(path: Path, content: str | bytes) -> None:
 
 def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
     """Advice if images of runs of these tasks are missing."""
-    known = {task: SCORED.get(task) or benchmark_of(task) for task in tasks}
+    known = {task: benchmark_of(task) for task in tasks}
     variables = {each.data_variable for each in known.values() if each} - {""}
     ways = ["use --images FOLDER", *(f"set {each}" for each in sorted(variables))]
     if not all(known.values()):

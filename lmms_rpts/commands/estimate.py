@@ -75,10 +75,14 @@ def _gather(
 
 def _documents(name: str, include_path: Path | None) -> Mapping[str, Sequence[Mapping[str, Any]]]:
     """The documents of a task or of the tasks of a group."""
-    from lmms_rpts.tasks.registry import SCORED, read_documents
+    from lmms_rpts.tasks.registry import TASKS, read_questions
 
-    if name in SCORED:
-        return read_documents(name)
+    if name in TASKS and TASKS[name].scored:
+        found = read_questions(name)
+        return {
+            task: [each.model_dump(by_alias=True) for each in questions]
+            for task, questions in found.items()
+        }
     from lmms_rpts.filters.base import Document
     from lmms_rpts.host.other_tasks import OtherTask
     from lmms_rpts.host.task_files import load_task

@@ -178,8 +178,8 @@ def _listed(responses: Any) -> list[Any]:
 
 
 def as_written(records: Sequence[Sequence[str]]) -> list[str | list[str]]:
-    """One string per instance; a list of strings for an instance with several responses."""
-    return [each[0] if len(each) == 1 else list(each) for each in records]
+    """One string per instance, "" for none; a list for an instance with several responses."""
+    return [list(each) if len(each) > 1 else "".join(each) for each in records]
 
 
 # --- documents of responses ----------------------------------------------------------------------

@@ -71,10 +71,10 @@ class OtherTask:
         """The question of a document; its images are opened when a judge needs them."""
         place = {"task": self.name, "doc_id": doc_id}
         if self.is_ours:
-            found = self.scorer.question(self.docs[doc_id])
-            if not isinstance(found, Question):
-                return found
-            question = found.model_copy(update=place)
+            kind = getattr(self.scorer, "QUESTION", Question)
+            question = kind.of(self.docs[doc_id]).model_copy(update=place)
+            if kind is not Question:
+                return question
         else:
             row, images = self._task.task_docs[doc_id], self._read(doc_id, visuals_of)
             text = as_text(self._task.doc_to_text(row)).strip()

@@ -15,16 +15,16 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings, refuse_unknown
 from lmms_rpts.filters.base import RptsFilter, without_media
+from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.rpts import ScoreFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import filters_of
 from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
-from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem, raise_faults
 from lmms_rpts.tasks.images import task_images
-from lmms_rpts.tasks.registry import SETTINGS_TABLES, all_filters, filter_names
+from lmms_rpts.tasks.registry import SETTINGS_TABLES, check_tasks, data_of, data_sets, filter_names
 
 _REMEDY = (
     "Fix the data, or convert them to this form in the task's process_docs; "
@@ -71,6 +71,33 @@ def check_own_tasks(manager: Any, names: Sequence[Any]) -> None:
             distributed.barrier()
 
 
+def load_data(task: Any, dataset_kwargs: Any = None) -> None:
+    """``download`` of a task whose ``dataset_path`` is that of a benchmark, or of own data.
+
+    The documents are made in memory of the questions of the part that ``dataset_name`` names, or of
+    those of the `OwnData` in ``dataset_kwargs``. Their digest is added to the task's metadata.
+    """
+    from datasets import DatasetDict
+
+    config = task.config
+    benchmark, part = data_of(config.dataset_path), config.dataset_name
+    if benchmark is None:
+        found = dataset_kwargs.load()  # the OwnData of an own task
+    elif part in benchmark.tasks.values():
+        found = benchmark.load(part)
+    else:
+        parts = ", ".join(dict.fromkeys(benchmark.tasks.values()))
+        raise DataError(
+            f"The task {config.task!r}: {config.dataset_path} has no part {part!r}. Set "
+            f"dataset_name to one of: {parts}"
+        )
+    split = config.test_split or "test"
+    documents = config.process_docs(found.dataset) if config.process_docs else found.dataset
+    task.dataset = DatasetDict({split: documents})
+    task.dataset_no_image = DatasetDict({split: without_media(documents)})
+    config.metadata = {**(config.metadata or {}), "data_sha256": found.digest}
+
+
 def check_task(task: Any, filters: Sequence[RptsFilter]) -> None:
     """Check a task with RPTS filters; make its means leave out documents without a value."""
     name = task.config.task
@@ -78,7 +105,9 @@ def check_task(task: Any, filters: Sequence[RptsFilter]) -> None:
         each.visuals = partial(task_images, task)
     _check_order(task)
     _settle_aggregations(task)
-    documents = without_media(task.task_docs)
+    # Questions of ours were checked when they were read.
+    ours = task.config.dataset_path in data_sets() and not task.config.process_docs
+    documents = [] if ours else without_media(task.task_docs)
     faults: dict[str, None] = {}
     for at, doc in enumerate(documents):
         label = f"document {at}" + (f" (id {doc['id']!r})" if "id" in doc else "")

@@ -14,7 +14,7 @@ from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.runs.metadata import value_at
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
-from lmms_rpts.tasks.registry import filter_names, get_benchmark
+from lmms_rpts.tasks.registry import RPTS_FILTERS, filter_names
 
 SUFFIX = "_rpts"
 """Of the name under which saved responses to a task are scored."""
@@ -46,11 +46,10 @@ def own_configs(folder: Path | None) -> dict[str, Mapping[str, Any]]:
     """The tasks below a folder that RPTS scores, with their whole configurations."""
     from lmms_eval.utils import load_yaml_config
 
-    filters = set(get_benchmark("rpts").filters)
     return {
         task: load_yaml_config(str(path), mode="full")
         for task, (path, config) in task_files(folder).items()
-        if filters_of(config) & filters
+        if filters_of(config) & {*RPTS_FILTERS}
     }
 
 

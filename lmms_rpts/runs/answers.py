@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from pydantic import Field
 
@@ -82,13 +82,3 @@ class AnswerRecord(Record):
     def scale(self) -> str:
         """What the score measures, such as ``ROUGE-L``; empty: whether the answer is right."""
         return ""
-
-
-def as_score(right: bool | None) -> float | None:
-    """The score of an answer that is right, wrong, or (None) undecided."""
-    return None if right is None else float(right)
-
-
-def graded_by(verdict: Any, right: str) -> Grade:
-    """The grade of a judge's verdict: 1 if it is the word ``right``, else 0; None if it failed."""
-    return Grade(score=None if verdict.error else float(verdict.value == right), verdict=verdict)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+
 @dataclass(frozen=True, slots=True)
 class Metric:
     """A metric.

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from dataclasses import field as of_dataclass
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
@@ -22,7 +23,7 @@ from pydantic_core import CoreSchema
 from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
-from lmms_rpts.base.schema import FieldError, Model, Share, Text, Whole, first_fault, shown
+from lmms_rpts.base.schema import FieldError, Model, Text, Whole, first_fault, shown
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.budget import cost_of
 from lmms_rpts.judging.request_kinds import SCORED
@@ -100,7 +101,7 @@ class ShownQuestion:
     gold: Sequence[str] = ()
     language: str = ""
     images: Sequence[str] = ()
-    details: Mapping[str, str] = field(default_factory=dict)
+    details: Mapping[str, str] = of_dataclass(default_factory=dict)
 
 
 class ForeignError(FieldError):

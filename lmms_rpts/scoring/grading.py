@@ -2,75 +2,63 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from loguru import logger
+from pydantic import ValidationError
 
-from lmms_rpts.base.schema import Model
+from lmms_rpts.base.schema import Model, all_faults
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
+from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Request
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
-from lmms_rpts.runs.record import FromJudge, JudgeGrade
-from lmms_rpts.scoring.question import field_faults
+from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade
+from lmms_rpts.runs.record import Asked
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.scoring.scorer import Scorer, missing_response
 
 Doc = Mapping[str, Any]
+Grades = Mapping[str, Grade]
 
 
 @dataclass(frozen=True, slots=True)
 class Given:
-    """The parts of a response.
-
-    Attributes:
-        answer: the text outside the thinking, which is graded.
-        source: as returned by `select_reasoning`.
-        thinking: the hidden part; None if there is none.
-        score, reason: by rules: the score, or why there is none.
-        found: what else the rules found; None after an internal error.
-        missing: whether there is nothing to grade.
-    """
+    """The parts of a response: the text that is graded, where it was, and the thinking."""
 
     answer: str = ""
     source: ReasoningSource = "response"
-    thinking: str | None = None
-    score: float | None = None
-    reason: str | None = None
-    found: Any = None
-    missing: bool = False
+    thinking: str = ""
 
 
 class GradingScorer(Scorer):
-    """Scores answers by rules or a judge; subclasses define both, and what is recorded besides.
+    """Scores answers by rules or a judge; subclasses define both.
 
     Args:
         settings: settings of the run.
         judge: the judge if the settings name none.
 
     Attributes:
-        DATA, DOCUMENT: name of the data, for messages, and the fields of its documents.
-        NAMES: fields of a question that have another name in the documents.
+        DATA: name of the data, for messages.
+        QUESTION: the type of its questions, which documents are read as.
+        RECORD: the type of its records.
+        FAILED: for each finding, what it means that there is none.
         unasked: metrics without a value because the settings leave out their questions.
-        unjudged: the reason given for an answer that was not sent to a judge.
     """
 
     UNSCORED = "graded and are left out of the means (grader_coverage)"
     DATA: ClassVar[str]
-    DOCUMENT: ClassVar[type[Model]]
-    NAMES: ClassVar[Mapping[str, str]] = {"images": "img_path"}
+    QUESTION: ClassVar[type[Asked]]
+    RECORD: ClassVar[type[AnswerRecord]]
+    FAILED: ClassVar[Mapping[str, str]] = {}
     unasked: frozenset[str] = frozenset()
-    unjudged = NOT_JUDGED
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.settings, self.prompts = settings, Prompts(settings.prompts)
         super().__init__(self.choose(judge))
-        self._asked = Counter[str]()
-        self._failures: dict[str, list[str]] = {}
+        self._failures: dict[str, list[str | None]] = {}
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
@@ -78,80 +66,143 @@ class GradingScorer(Scorer):
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why a document cannot be scored, as sentences without their full stops."""
-        yield from field_faults(doc, self.DOCUMENT)
-
-    async def score(self, response: str | None, question: Doc, judge: Client) -> Any:
-        """The record of a response; an internal error affects this response only."""
         try:
-            given = self.read(response, question)
-            grade, more = await self.ask(given, question, judge)
-            record = self.record(given, grade, more, question)
-        except Exception as error:
-            reason = internal_error(error, "grading a response")
-            record = self.record(Given(reason=reason, missing=True), None, None, question)
-        return record.model_copy(update={"text": response})
+            self.QUESTION.model_validate({**doc, "task": "", "doc_id": 0})
+        except ValidationError as error:
+            yield from all_faults(error)
 
-    def rules(self, answer: str, doc: Doc) -> tuple[float | None, str | None, Any]:
-        """The score of an answer by rules, or why there is none; and what else they found."""
+    def pairs(
+        self, resps: Sequence[Sequence[Any]], docs: Sequence[Doc]
+    ) -> list[list[tuple[Any, Doc]]]:
+        """What is scored of each instance's responses to its document.
+
+        What is no text counts as no response; so does an instance without any response.
+        """
+        listed = [[it] if isinstance(it, str) else list(it or [None]) for it in resps]
+        return [
+            [(each if isinstance(each, str) else None, doc) for each in given]
+            for given, doc in zip(listed, docs, strict=True)
+        ]
+
+    # --- what a benchmark defines
+
+    def rules(self, answer: str, question: Any) -> dict[str, Grade]:
+        """The grades by rules, by the grader's name."""
         raise NotImplementedError
 
-    def read(self, response: str | None, doc: Doc) -> Given:
-        """The parts of a response, graded by rules."""
-        missing = missing_response(response)
-        text = "" if missing else response or ""
-        part = select_reasoning(text)
-        score, reason, found = self.rules(part.spoken, doc)
-        if missing:
-            return Given(reason=missing, found=found, missing=True)
-        thinking = (split_thinking(text)[1] or "").strip() or None
-        return Given(part.spoken, part.source, thinking, score, reason, found)
-
-    def asks(self, doc: Doc) -> bool:
-        """Whether a judge may be asked about a response to this document."""
+    def asks(self, question: Any) -> bool:
+        """Whether a judge may be asked about a response to this question."""
         return False
 
-    async def ask(self, given: Given, doc: Doc, judge: Client) -> tuple[JudgeGrade | None, Any]:
-        """The judge's grade, and the entry of further questions; None: not asked."""
-        return None, None
+    async def ask(
+        self, given: Given, question: Any, grades: Grades, judge: Client
+    ) -> tuple[dict[str, Grade], dict[str, Finding]]:
+        """The judge's grade by its name, and what else it says."""
+        return {}, {}
 
-    def record(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> Any:
-        """The record of a response: its parts, the judge's grade, and further answers."""
-        score, reason = (given.score, given.reason) if grade is None else (grade.score, grade.error)
-        record: Any = self.RECORD
-        return record(
-            outcome="unscored" if score is None else "scored",
-            reason=reason if score is None else None,
-            score=score,
-            answer=given.answer,
-            source=given.source,
-            instance=self.instance(doc),
-            **self.fields(given, grade, more, doc),
-        )
+    def counting(self, question: Any, grades: Grades) -> str:
+        """The grader whose grade counts."""
+        return "rule"
 
-    def fields(self, given: Given, grade: JudgeGrade | None, more: Any, doc: Doc) -> dict[str, Any]:
-        """The settings and the benchmark's own fields of a record."""
+    def graded_how(self, question: Any) -> Model:
+        """The ``settings`` of a record."""
         raise NotImplementedError
 
-    def instance(self, doc: Doc, **known: Any) -> Any:
-        """The question of a document; ``known``: values that are not read from it."""
-        kind: Any = self.RECORD.model_fields["instance"].annotation
-        return kind.of(doc, self.NAMES, **known)
+    # --- what is common
 
-    def further(self, record: Any) -> Iterable[tuple[str, FromJudge | None]]:
-        """The answers to further questions, each with what it means that there is none."""
-        return ()
+    async def score(self, response: Any, question: Any, judge: Client) -> Any:
+        """The record of a response; an internal error affects this response only."""
+        missing = missing_response(response)
+        given, grades, findings = Given(), dict[str, Grade](), dict[str, Finding]()
+        try:
+            if not missing:
+                given = self.read(response)
+                grades = self.rules(given.answer, question)
+                judged, findings = await self.ask(given, question, grades, judge)
+                grades |= judged
+        except Exception as error:
+            missing = internal_error(error, "grading a response")
+            grades, findings = {}, {}
+        return self.record(given, grades, findings, question, missing, response)
+
+    def read(self, response: Any) -> Given:
+        """The parts of a response."""
+        part = select_reasoning(response)
+        return Given(part.spoken, part.source, (split_thinking(response)[1] or "").strip())
+
+    def record(
+        self,
+        given: Given,
+        grades: Grades,
+        findings: Mapping[str, Finding],
+        question: Any,
+        missing: str | None,
+        response: Any,
+        **more: Any,
+    ) -> Any:
+        """The record of a response; ``missing``: why there is nothing to grade."""
+        grader = self.counting(question, grades)
+        counted = grades.get(grader, Grade(score=None, reason=missing))
+        return self.RECORD(
+            outcome="unscored" if counted.score is None else "scored",
+            reason=counted.error if counted.score is None else None,
+            score=counted.score,
+            grader=None if counted.score is None else grader,
+            grades=dict(grades),
+            findings=dict(findings),
+            answer=given.answer,
+            source=given.source,
+            instance=question,
+            settings=self.graded_how(question),
+            text=response,
+            **more,
+        )
+
+    def request(
+        self, kind: str, question: Asked, given: Given, parse: Any, **fields: Any
+    ) -> Request:
+        """A request to the judge about a response; ``fields`` replace the question's own."""
+        language, known = question.asked(kind, given.answer, given.thinking)
+        return self.prompts.request(kind, language, parse=parse, **{**known, **fields})
 
     def note(self, record: Any) -> None:
         """Count a record for the warnings of ``report``."""
         super().note(record)
-        for what, entry in self.further(record):
-            self._asked[what] += entry is not None
-            if entry is not None and entry.error not in (None, NOT_JUDGED):
-                self._failures.setdefault(what, []).append(str(entry.error))
+        for name, finding in record.findings.items():
+            self._failures.setdefault(name, []).append(finding.error)
 
     def report(self) -> None:
         """Log what the table of results does not show."""
         super().report()
-        for what, errors in self._failures.items():
-            asked = self._asked[what]
-            logger.warning("{} of {} {}; first: {}", len(errors), asked, what, errors[0])
+        for name, asked in self._failures.items():
+            errors = [each for each in asked if each not in (None, NOT_JUDGED)]
+            if errors:
+                logger.warning(
+                    "{} of {} {}; first: {}", len(errors), len(asked), self.FAILED[name], errors[0]
+                )
+
+
+def graded_by(verdict: Any, right: str, unjudged: str = NOT_JUDGED) -> Grade:
+    """The grade of a judge's verdict: 1 if it is the word ``right``, else 0; None if it failed."""
+    if verdict.error == NOT_JUDGED:
+        return Grade(score=None, reason=unjudged)
+    return Grade(score=None if verdict.error else float(verdict.value == right), verdict=verdict)
+
+
+def found_by(verdict: Any, **more: Any) -> Finding:
+    """The finding of a judge's verdict."""
+    return Finding(value=None if verdict.error else verdict.value, verdict=verdict, **more)
+
+
+NO_REFERENCE = "the question has no reference answer that a judge could compare with"
+
+
+def known_grade(reference: str, answer: str) -> Grade | None:
+    """The grade for a missing reference or a missing answer, which needs no judge."""
+    if not reference.strip():
+        return Grade(score=None, reason=NO_REFERENCE)
+    return None if answer.strip() else Grade(score=0.0)
+
+
+SCORES: Mapping[str, float | None] = {"correct": 1.0, "incorrect": 0.0, "undecided": None}
+"""The score of an outcome of the rules."""

@@ -14,7 +14,7 @@ from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults,
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import Asked, OwnId, unset
+from lmms_rpts.runs.record import Asked, OwnId, ShownQuestion, unset
 
 A = TypeVar("A", bound=Asked)
 
@@ -125,6 +125,16 @@ class Question(Asked):
     def gold(self) -> str:
         """The gold answers as one text."""
         return self.answer if isinstance(self.answer, str) else " | ".join(self.answer)
+
+    @property
+    def shown(self) -> ShownQuestion:
+        """How tables and reports show it."""
+        return ShownQuestion(
+            text=self.statement,
+            gold=tuple(filter(None, (self.gold,))),
+            language=self.language,
+            images=self.visual_clue,
+        )
 
     @property
     def is_statement(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from loguru import logger
 
@@ -151,7 +151,6 @@ class RptsScorer(Scorer):
         "scores": lambda it: {each.score for each in it.steps if each.verdicts} - {None},
     }
     options: Options = field(kw_only=True)
-    question: Callable[[Mapping[str, Any]], Question] = field(default=Question.of, kw_only=True)
 
     async def score(self, response: str | None, question: Question, judge: Client) -> RptsRecord:
         """The record of a response."""

@@ -66,7 +66,7 @@ class Scorer:
         COUNTED: what else is counted of records, by name: a function that returns True or the
             reason; anything else that is false is not counted.
         judge: name of the judge to ask; ``none`` if nobody is asked.
-        question: returns the question of a document.
+        question: returns a question as this scorer needs it, such as with its images.
         total, empty: how many records were noted, and how many of empty responses.
         failed, unscored: why there is no response, or no score, and how often.
         counts: for each of ``COUNTED``, the reasons and how often.
@@ -77,7 +77,7 @@ class Scorer:
     UNSCORED: ClassVar[str]
     COUNTED: ClassVar[Mapping[str, Callable[[Any], object]]] = {}
     judge: str = NO_JUDGE
-    question: Callable[[Mapping[str, Any]], Any] = field(default=lambda doc: doc, kw_only=True)
+    question: Callable[[Any], Any] = field(default=lambda question: question, kw_only=True)
     total: int = field(default=0, init=False)
     empty: int = field(default=0, init=False)
     failed: Counter[str] = field(default_factory=Counter, init=False)

@@ -9,11 +9,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from lmms_rpts.runs.metrics import Metrics
+from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
 
 
@@ -28,45 +28,30 @@ def read_records(record: type[R], results: Iterable[str]) -> list[R]:
     return found
 
 
-def metric_list(metrics: Metrics) -> list[dict[str, Any]]:
-    """``metric_list`` of a task file: the listed metrics in their order."""
-    return [
-        {
-            "metric": name,
-            "aggregation": each.aggregation or mean_of_scored,
-            "higher_is_better": each.higher_is_better,
-        }
+def process_results(
+    record: type[R], metrics: Metrics, doc: Any, results: Iterable[str]
+) -> dict[str, Any]:
+    """``process_results`` of a task, once its first two arguments are given.
+
+    The means over the document's responses, None without a value; for a metric of a set of
+    records, the records.
+    """
+    found = read_records(record, results)
+    return {
+        name: mean(map(each.value, found)) if each.value else found
         for name, each in metrics.items()
         if each.listed
-    ]
-
-
-def group_metric_list(names: Iterable[str], weight_by_size: bool = True) -> list[dict[str, Any]]:
-    """``aggregate_metric_list`` of a group: the means of metrics over its tasks."""
-    return [
-        {"metric": name, "aggregation": mean_over_tasks, "weight_by_size": weight_by_size}
-        for name in names
-    ]
-
-
-def document_metrics(records: Iterable[Any], metrics: Metrics) -> dict[str, float | None]:
-    """The listed metrics of one document: the means over its responses; None without a value.
-
-    Metrics that are defined only for a set of records are left out.
-    """
-    there = list(records)
-    return {
-        name: mean(map(each.value, there))
-        for name, each in metrics.items()
-        if each.listed and each.value
     }
 
 
-def record_metrics(
-    record: type[R], metrics: Metrics, doc: Any, results: Iterable[str]
-) -> dict[str, float | None]:
-    """``process_results`` of a task, once its first two arguments are given."""
-    return document_metrics(read_records(record, results), metrics)
+def over_all(metric: Metric) -> Callable[[Sequence[Sequence[Any]]], float]:
+    """The aggregation of a metric of a set of records, for task files; NaN without a value."""
+
+    def aggregation(items: Sequence[Sequence[Any]]) -> float:
+        found = metric.over(list(chain.from_iterable(items))) if metric.over else None
+        return math.nan if found is None else found
+
+    return aggregation
 
 
 def mean(values: Iterable[float | None]) -> float | None:

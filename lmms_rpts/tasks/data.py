@@ -1,29 +1,20 @@
-"""Data of benchmarks: errors and checks, files for ``datasets``, downloads."""
+"""Data of benchmarks: errors and checks, downloads, and the judge that grading needs."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-import os
-import stat
 import sys
-import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal, get_origin, get_type_hints
+from typing import Any, Literal
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
-from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.registry import backend_of, choices, find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
-from lmms_rpts.runs.files import draft_of
-
-if TYPE_CHECKING:
-    from _typeshed import DataclassInstance
 
 _SHOWN, _MOST = 5, 200
 _LONGEST = 500
@@ -99,16 +90,6 @@ def problem(name: str, fault: object, remedy: str | None = None) -> Check:
     return Check(name, "problem", said, remedy)
 
 
-def examined(name: str, describe: Callable[[], str]) -> Check:
-    """The result of ``describe`` for existing data; a problem if it raises an error."""
-    try:
-        return Check(name, "ok", describe())
-    except DataError as error:
-        return data_fault(name, error)
-    except JudgeConfigurationError as error:
-        return problem(name, error)
-
-
 def data_fault(name: str, error: object) -> Check:
     """A fault of data; the last line of its message is the remedy."""
     said, _, remedy = str(getattr(error, "whole", error)).rpartition("\n")
@@ -116,71 +97,6 @@ def data_fault(name: str, error: object) -> Check:
 
 
 # --- files and downloads --------------------------------------------------------------------------
-
-
-def digest(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> str:
-    """SHA-256 of rows as they are evaluated, in hexadecimal, without the contents of images."""
-    return hashlib.sha256(_as_jsonl(rows)).hexdigest()
-
-
-def store(rows: Sequence[DataclassInstance | Mapping[str, Any]], benchmark: str, name: str) -> Path:
-    """Write these rows to a JSONL file for the ``datasets`` library, named by its digest.
-
-    It is in LMMS_RPTS_CACHE, else in the temporary folder, so that every process of a run finds or
-    writes the same file.
-
-    Args:
-        rows: instances of one dataclass, or mappings, with the same types of fields in every row.
-        benchmark: their benchmark, such as ``ROME``; in lower case, the name of the folder.
-        name: a word for the rows, such as ``questions``.
-
-    Raises:
-        DataError: if no folder is writable.
-    """
-    content, refusals = _as_jsonl(rows), []
-    for place in _places(benchmark.lower()):
-        path = place / hashlib.sha256(content).hexdigest() / f"{name}.jsonl"
-        try:
-            if not path.is_file() or path.read_bytes() != content:
-                with draft_of(path) as draft:  # other processes may be reading or writing it
-                    draft.write_bytes(content)
-            return path
-        except OSError as error:
-            refusals.append(f"{path.parent}: {error.strerror or error}")
-    raise DataError(
-        f"Cannot write the {name} of {benchmark} to a file ({'; '.join(refusals)}). Set "
-        "LMMS_RPTS_CACHE to a folder that is writable."
-    )
-
-
-def dataset_kwargs(
-    rows: Sequence[DataclassInstance | Mapping[str, Any]],
-    kind: type[DataclassInstance] | Mapping[str, Any],
-    benchmark: str,
-    name: str,
-) -> dict[str, Any]:
-    """The ``dataset_kwargs`` of a task: the file that ``store`` writes, and explicit types.
-
-    Args:
-        kind: the type of the rows, or those of their fields; fields that are not numbers are texts
-            or lists of texts.
-    """
-    from datasets import Features, Value
-    from datasets import Sequence as ListOf
-
-    # Explicit: the type of a column that begins empty cannot be inferred.
-    fields: Mapping[str, Any] = kind if isinstance(kind, Mapping) else get_type_hints(kind)
-    if not isinstance(kind, Mapping):
-        fields = {name: each for name, each in fields.items() if name in kind.__dataclass_fields__}
-    numbers = {int: "int64", int | None: "int64", float: "float64"}
-    features = {
-        field: ListOf(Value("string"))
-        if get_origin(annotation) is tuple
-        else Value(numbers.get(annotation, "string"))
-        for field, annotation in fields.items()
-    }
-    file = str(store(rows, benchmark, name))
-    return {"data_files": {"test": file}, "features": Features(features)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +125,8 @@ class HubData:
 
     def present(self) -> Path | None:
         """The folder, if it is on this machine; nothing is downloaded."""
-        folder: Path | None = self.settings.load().path or downloaded(self.name)
+        place: Path | None = self.settings.load().path or downloaded(self.name)
+        folder = place.parent if place is not None and place.is_file() else place
         return folder if folder is not None and folder.is_dir() else None
 
 
@@ -247,27 +164,6 @@ def downloaded(name: str) -> Path | None:
         return Path(snapshot_download(name, repo_type="dataset", local_files_only=True))
     except Exception:  # whatever the Hub's client raises: it was not downloaded
         return None
-
-
-def _as_jsonl(rows: Sequence[DataclassInstance | Mapping[str, Any]]) -> bytes:
-    plain = (row if isinstance(row, Mapping) else asdict(row) for row in rows)
-    return "".join(f"{json.dumps(row)}\n" for row in plain).encode()
-
-
-def _places(folder: str) -> Iterator[Path]:
-    settled = load_settings().cache
-    if settled is not None:
-        yield settled / folder
-    # Any user may write to the temporary folder: use only a folder that this user owns.
-    user = os.getuid() if hasattr(os, "getuid") else 0
-    own = Path(tempfile.gettempdir()) / f"lmms_rpts-{user}"
-    try:
-        own.mkdir(mode=0o700, exist_ok=True)
-        found = own.lstat()
-    except OSError:
-        return
-    if stat.S_ISDIR(found.st_mode) and found.st_uid == user:
-        yield own / folder
 
 
 def shows_images() -> bool:

@@ -1,4 +1,4 @@
-"""Images of documents: checks before a run, decoding for models and judges, place in prompts."""
+"""Images of documents: checks before a run, and decoding for models and judges."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ import inspect
 import io
 import itertools
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -90,17 +89,14 @@ def _real_places(root: Path) -> tuple[Path, ...]:
 
 
 def add_image_column(
-    dataset: Dataset, folder: Path, root: Path, column: str = "img_path"
+    dataset: Dataset, names: Sequence[Sequence[str]], folder: Path, root: Path
 ) -> Dataset:
-    """Add a column ``images`` of the images that another column names.
-
-    They are decoded when a document is accessed.
+    """Add a column ``images``, which are decoded when a document is accessed.
 
     Args:
-        dataset: data set with a column of lists of image names.
+        names: the names of the images of each document.
         folder: folder of the images.
         root: the data's folder, which must contain all images.
-        column: the column with the names, relative to the folder.
 
     Raises:
         DataError: if an image is outside of ``root``.
@@ -108,7 +104,7 @@ def add_image_column(
     from datasets import Image
     from datasets import Sequence as ListOf
 
-    paths = [[str(folder / name) for name in names] for names in dataset[column]]
+    paths = [[str(folder / name) for name in each] for each in names]
     # Again: a custom task may use this data set without its checks.
     for path in itertools.chain.from_iterable(paths):
         if fault := outside_fault(Path(path), root):
@@ -122,65 +118,6 @@ def as_rgb(image: Any) -> Any:
         # Pillow would clip 16 bits of grey to white.
         image = image.convert("I").point(lambda grey: grey * (1 / 256)).convert("L")
     return image.convert("RGB")
-
-
-def doc_to_visual(doc: Mapping[str, Any]) -> list[Any]:
-    """The images of a document, in the order of their numbers."""
-    return [as_rgb(image) for image in doc["images"]]
-
-
-def prompt_variant(kwargs: Mapping[str, Any] | None, variants: Sequence[str]) -> str:
-    """The variant in a task's ``lmms_eval_specific_kwargs``; the first one if there is none."""
-    variant = (kwargs or {}).get("variant", variants[0])
-    if variant not in variants:
-        raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(variants)}")
-    return str(variant)
-
-
-_NAMES = {"en": "Image {number}:", "zh": "图片{number}："}
-
-
-@dataclass(frozen=True)
-class ImagePrompt:
-    """A prompt of lines, with images among them.
-
-    Attributes:
-        parts: the lines for a document and the task's ``lmms_eval_specific_kwargs``; a number
-            stands for the image of that number.
-        attached: the line that replaces an image for wrappers that take the images separately from
-            the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
-    """
-
-    parts: Callable[[Mapping[str, Any], Mapping[str, Any] | None], Iterable[str | int]]
-    attached: Mapping[str, str]
-
-    def doc_to_text(
-        self, doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-    ) -> str:
-        """The prompt for wrappers that take the images separately from the text."""
-        line, total = self.attached[doc["language"]], len(doc["visual_clue"])
-        return "\n".join(
-            part if isinstance(part, str) else line.format(number=part, place=part + 1, total=total)
-            for part in self.parts(doc, lmms_eval_specific_kwargs)
-        )
-
-    def doc_to_messages(
-        self, doc: Mapping[str, Any], lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-    ) -> list[dict[str, Any]]:
-        """The prompt for chat wrappers, each image right after its name."""
-        images, name = doc_to_visual(doc), _NAMES[doc["language"]]
-        content: list[dict[str, Any]] = []
-        text: list[str] = []
-        for part in self.parts(doc, lmms_eval_specific_kwargs):
-            if isinstance(part, str):
-                text.append(part)
-                continue
-            text.append(name.format(number=part))
-            content.append({"type": "text", "text": "\n".join(text)})
-            content.append({"type": "image", "url": images[part]})
-            text = []
-        content.append({"type": "text", "text": "\n".join(text)})
-        return [{"role": "user", "content": content}]
 
 
 def _fault(path: Path) -> str | None:

@@ -1,27 +1,29 @@
-"""Questions in publishers' files: one reader, which a benchmark declares, and its checks.
+"""Questions in files: the one reader and validator of all benchmarks, and their data set.
 
 A valid question becomes a document of a task; the faults of all others are listed before a run.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import hashlib
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property, lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
-from pydantic import PlainValidator, TypeAdapter, ValidationError
+from pydantic import PlainValidator, ValidationError
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows
 from lmms_rpts.base.schema import FieldError, all_faults, wrong
-from lmms_rpts.tasks.data import Check, dataset_kwargs, digest, examined, raise_faults, store
-from lmms_rpts.tasks.images import add_image_column, named_faults
+from lmms_rpts.runs.record import Asked
+from lmms_rpts.tasks.data import raise_faults
 
 if TYPE_CHECKING:
     from datasets import Dataset
 
-Q = TypeVar("Q")
+Q = TypeVar("Q", bound=Asked)
 IMAGES = "images"
 """The part of the data that faults of images concern, where only some tasks show them."""
 
@@ -35,9 +37,10 @@ def _identity(value: object) -> str:
 def image_names(value: object) -> tuple[str, ...]:
     """The names of a question's images, from a list or one text."""
     names = [value] if isinstance(value, str) else value
-    if not isinstance(names, list) or not names or not all(isinstance(each, str) for each in names):
+    listed = isinstance(names, list | tuple) and all(isinstance(each, str) for each in names)
+    if not listed or not names:
         raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))
+    return tuple(map(storable, names))  # type: ignore[call-overload, no-any-return]
 
 
 Identity = Annotated[str, PlainValidator(_identity)]
@@ -48,158 +51,169 @@ ImageNames = Annotated[tuple[str, ...], PlainValidator(image_names)]
 
 
 class Source(NamedTuple):
-    """Where questions are; no image may be outside of ``root``.
+    """Where questions are.
 
-    ``place`` is for messages, names of images are relative to ``images``, and ``remedy`` says what
-    to do if the data are wrong, in complete sentences.
+    Attributes:
+        place: for messages.
+        files: their files.
+        remedy: what to do if the data are wrong, in complete sentences.
+        root: their folder, outside of which no image is opened.
+        images: the folder of the names of images; None: the model is shown none.
     """
 
     place: Path
-    root: Path
-    images: Path
-    files: Sequence[Path]
+    files: tuple[Path, ...]
     remedy: str
+    root: Path
+    images: Path | None = None
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, eq=False)
 class Questions(Generic[Q]):
-    """The questions of a data set.
+    """The questions of a part of a data set.
 
     Attributes:
         source: where they are.
         questions: the valid questions, in their order.
-        faults: those of all others, each after the part of the data that it concerns, such as a
-            subtask; empty: all of them.
+        what: a word for one of them.
         left_out: number of valid questions that cannot be evaluated.
     """
 
     source: Source
     questions: tuple[Q, ...]
-    faults: tuple[tuple[str, str], ...]
+    what: str = "question"
     left_out: int = 0
 
-    def faults_of(self, *parts: str) -> list[str]:
-        """The faults that concern these parts."""
-        return [fault for part, fault in self.faults if part in ("", *parts)]
+    @cached_property
+    def documents(self) -> tuple[dict[str, Any], ...]:
+        """The documents of a task, without their images."""
+        return tuple(each.model_dump(by_alias=True) for each in self.questions)
+
+    @cached_property
+    def digest(self) -> str:
+        """SHA-256 of the questions, in hexadecimal, without the contents of images."""
+        found = hashlib.sha256()
+        for each in self.questions:
+            found.update(each.model_dump_json().encode())
+        return found.hexdigest()
+
+    @cached_property
+    def dataset(self) -> Dataset:
+        """The documents with a column ``images``; an image is decoded when it is accessed."""
+        from datasets import Dataset
+
+        from lmms_rpts.tasks.images import add_image_column
+
+        if not self.questions:
+            raise_faults(self.source.place, [f"it contains no {self.what}"], self.source.remedy)
+        columns = {name: [each[name] for each in self.documents] for name in self.documents[0]}
+        dataset = Dataset.from_dict(columns)
+        if self.source.images is None:
+            return dataset
+        names = [each.shown.images for each in self.questions]
+        return add_image_column(dataset, names, self.source.images, self.source.root)
+
+    def check_images(self) -> None:
+        """Raise a DataError for images that are missing, damaged, or outside of their folder."""
+        from lmms_rpts.tasks.images import named_faults
+
+        place, _, remedy, root, images = self.source
+        if images is None:
+            return
+        named = [(f"{self.what} {each.id!r}", each.shown.images) for each in self.questions]  # type: ignore[attr-defined]
+        without = [f"{name}: it has no image" for name, given in named if not given]
+        raise_faults(place, [*without, *named_faults(named, images, root)], remedy)
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True)
 class QuestionFiles(Generic[Q]):
-    """The questions of a benchmark: how its files are read, and what its tasks get from them.
+    """How the files of a benchmark are read.
 
     Attributes:
-        title: title of the benchmark.
         what: a word for a question.
-        kind: a dataclass of the questions, which have ``id`` and ``img_path``.
-        settings: its settings, with ``path``.
-        source: where the questions are; raises DataError if there are none.
+        kind: the type of the questions, which have ``id``.
+        source: where the questions of a part are; raises DataError if there are none.
         identity: the field with the id.
-        fields: sets the fields of ``kind`` that a row does not have. Returns the part of the data
-            that its faults concern, and the fault of its images, which concerns ``IMAGES``.
+        prepare: sets the fields of ``kind`` that a row does not have. Returns the part of the data
+            that faults of the row concern (empty: all), and the fault of its images, which
+            concerns only parts that show them.
+        part_of: the part of a question; empty: it is in all parts.
         needed: fields by which a file of questions is recognized; other files are skipped.
         usable: whether a valid question can be evaluated.
     """
 
-    title: str
     what: str
-    kind: type[Any]
-    settings: type[Any]
-    source: Callable[[], Source]
+    kind: type[Q]
+    source: Callable[[str], Source]
     identity: str
-    fields: Callable[[dict[str, Any], Row, Source], tuple[str, str]]
+    prepare: Callable[[dict[str, Any], Row, Source], tuple[str, str]]
+    part_of: Callable[[Q], str] = lambda question: ""
     needed: frozenset[str] = frozenset()
     usable: Callable[[Q], bool] = lambda question: True
 
-    def load(self) -> Questions[Q]:
-        """All questions and faults of the data; errors as ``source``.
-
-        A question that is in several files, word for word, counts once.
-        """
-        source = self.source()
-        questions: dict[str, Any] = {}
-        faults: list[tuple[str, str]] = []
-        left_out, kind = 0, TypeAdapter(self.kind)
-        for path in source.files:
-            try:
-                rows = list(read_rows(path))
-            except ReadError as error:
-                faults.append(("", f"{error} (fix or move it)"))
-                continue
-            # In an object of questions, the keys are their ids.
-            found = [
-                {**({self.identity: row.key} if row.key else {}), **row.fields} for row in rows
-            ]
-            asks = any(self.needed <= entry.keys() for entry in found)
-            seen: set[str] = set()
-            for entry, row in zip(found, rows, strict=True):
-                # A damaged line may be a question; a JSON value other than an object is not.
-                if not asks and not (row.fault and row.place.startswith("line")):
-                    continue
-                name = _name_of(self.what, row, entry.get(self.identity))
-                part, image_fault = ("", "") if row.fault else self.fields(entry, row, source)
-                question = _validated(kind, name, row, entry)
-                if name in seen:
-                    question = [f"{name} occurs more than once"]
-                seen.add(name)
-                if isinstance(question, list):
-                    faults += ((part, fault) for fault in question)
-                elif not self.usable(question):
-                    left_out += 1
-                    continue  # its images are not used
-                elif questions.setdefault(question.id, question) != question:
-                    faults.append((part, f"{name} occurs more than once"))
-                if image_fault:
-                    faults.append((IMAGES, f"{name}: {image_fault}"))
-        return Questions(source, tuple(questions.values()), tuple(faults), left_out)
-
-    def check(
-        self, read: Questions[Q], faults: Sequence[str], shown: Iterable[Any], empty: str
-    ) -> None:
-        """Raise an error if there are faults or no questions, then if there are faults of images.
-
-        Args:
-            faults: those found so far.
-            shown: the questions whose images the model is shown.
-            empty: the fault if there are no questions to ask; else empty.
+    def load(self, part: str = "") -> Questions[Q]:
+        """The questions of a part, or all; unchanged files are read once a process.
 
         Raises:
-            DataError: listing the first faults, each with its question, and the remedy.
+            DataError: naming the questions of the part that are wrong, and the remedy.
         """
-        source = read.source
-        if not faults:
-            images = [(f"{self.what} {each.id!r}", each.img_path) for each in shown]
-            faults = [*named_faults(images, source.images, source.root)]
-        raise_faults(source.place, faults or [empty] * bool(empty), source.remedy)
+        source = self.source(part)
+        found = [each.stat() for each in source.files]
+        return _load(self, source, part, tuple((it.st_mtime_ns, it.st_size) for it in found))
 
-    def store(self, questions: Sequence[Any]) -> None:
-        """Write the file of a task's documents, before the task is built."""
-        store(questions, self.title, f"{self.what}s")
 
-    def kwargs(self, questions: Sequence[Any]) -> dict[str, Any]:
-        """The ``dataset_kwargs`` of a task that asks these questions."""
-        return dataset_kwargs(questions, self.kind, self.title, f"{self.what}s")
+@lru_cache(maxsize=256)
+def _load(
+    files: QuestionFiles[Q], source: Source, part: str, stamps: tuple[tuple[int, int], ...]
+) -> Questions[Q]:
+    questions, faults, left_out = _read(files, source._replace(images=None), stamps)
+    concerned = {"", part, *[IMAGES] * (source.images is not None)}
+    wrongs = [fault for of, fault in faults if not part or of in concerned]
+    raise_faults(source.place, wrongs, source.remedy)
+    chosen = tuple(each for each in questions if files.part_of(each) in ("", part) or not part)
+    return Questions(source, chosen, files.what, left_out)
 
-    def metadata(self, questions: Sequence[Any]) -> dict[str, Any]:
-        """The questions in the metadata of a task."""
-        count = {f"{self.what}s": len(questions)}
-        return {"version": 1.0, **count, "data_sha256": digest(questions)}
 
-    def attach_images(self, dataset: Dataset) -> Dataset:
-        """Add a column of images, each decoded only when its document is accessed."""
-        source = self.source()
-        return add_image_column(dataset, source.images, source.root)
-
-    def examine(self, check: Callable[[Questions[Q]], str]) -> list[Check]:
-        """Check the data, if their setting is set; ``check`` returns what else to say of them."""
-
-        def describe() -> str:
-            read = self.load()
-            more = check(read)
-            left_out = f" ({read.left_out:,} without an answer left out)" if read.left_out else ""
-            said = f"{len(read.questions):,} {self.what}s{left_out}, all images, in "
-            return said + str(read.source.root) + more
-
-        return [examined(self.title, describe)] if self.settings.load().path else []
+@lru_cache(maxsize=16)
+def _read(
+    files: QuestionFiles[Q], source: Source, stamps: tuple[tuple[int, int], ...]
+) -> tuple[tuple[Q, ...], tuple[tuple[str, str], ...], int]:
+    """All questions, the faults of the others, each with the part that it concerns, and how many
+    cannot be evaluated. A question that is in several files, word for word, counts once.
+    """
+    questions: dict[str, Q] = {}
+    faults: list[tuple[str, str]] = []
+    left_out = 0
+    for path in source.files:
+        try:
+            rows = list(read_rows(path))
+        except ReadError as error:
+            faults.append(("", f"{error} (fix or move it)"))
+            continue
+        # In an object of questions, the keys are their ids.
+        found = [{**({files.identity: it.key} if it.key else {}), **it.fields} for it in rows]
+        asks = any(files.needed <= entry.keys() for entry in found)
+        seen: set[str] = set()
+        for entry, row in zip(found, rows, strict=True):
+            # A damaged line may be a question; a JSON value other than an object is not.
+            if not asks and not (row.fault and row.place.startswith("line")):
+                continue
+            name = _name_of(files.what, row, entry.get(files.identity))
+            part, image_fault = ("", "") if row.fault else files.prepare(entry, row, source)
+            question = _validated(files.kind, name, row, entry)
+            if name in seen:
+                question = [f"{name} occurs more than once"]
+            seen.add(name)
+            if isinstance(question, list):
+                faults += ((part, fault) for fault in question)
+            elif not files.usable(question):
+                left_out += 1
+                continue  # its images are not used
+            elif questions.setdefault(question.id, question) != question:  # type: ignore[attr-defined]
+                faults.append((part, f"{name} occurs more than once"))
+            if image_fault:
+                faults.append((IMAGES, f"{name}: {image_fault}"))
+    return tuple(questions.values()), tuple(faults), left_out
 
 
 def _name_of(what: str, row: Row, identity: object) -> str:
@@ -210,11 +224,12 @@ def _name_of(what: str, row: Row, identity: object) -> str:
         return f"{row.file.name}, {row.place}"
 
 
-def _validated(kind: TypeAdapter[Q], name: str, row: Row, fields: Mapping[str, Any]) -> Any:
+def _validated(kind: type[Q], name: str, row: Row, fields: Mapping[str, Any]) -> Q | list[str]:
     """The question with these fields, or a list of its faults, each with its name."""
     if row.fault:
         return [f"{name} {row.fault}"]
     try:
-        return kind.validate_python(fields)
+        # Its place among the documents is not in the file.
+        return kind.model_validate({**fields, "task": "", "doc_id": 0})
     except ValidationError as error:
         return [f"{name}: {fault}" for fault in all_faults(error)]

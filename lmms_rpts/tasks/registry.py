@@ -2,43 +2,38 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from pkgutil import resolve_name
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.escaping import did_you_mean
-from lmms_rpts.base.settings import SettingError, Settings, Table
+from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknown
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.cmmath.benchmark import BENCHMARK as CMMATH
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.reform_eval.benchmark import BENCHMARK as REFORM_EVAL
-from lmms_rpts.tasks.rome.benchmark import BENCHMARK as ROME
-from lmms_rpts.tasks.rpts_eval.benchmark import BENCHMARK as RPTS_EVAL
+from lmms_rpts.tasks.rome.task import BENCHMARK as ROME
+from lmms_rpts.tasks.rpts_eval.task import BENCHMARK as RPTS_EVAL
 
 if TYPE_CHECKING:
-    from lmms_rpts.runs.record import Record
     from lmms_rpts.scoring.scorer import Scorer
 
-BENCHMARKS: Mapping[str, Benchmark] = {
-    each.name: each for each in (RPTS_EVAL, ROME, CMMATH, REFORM_EVAL)
-}
+BENCHMARKS: Mapping[str, Benchmark] = {each.name: each for each in (RPTS_EVAL, ROME)}
 """All benchmarks by name."""
+TASKS: Mapping[str, Benchmark] = {
+    name: each for each in BENCHMARKS.values() for name in (*each.tasks, *each.groups)
+}
+"""All tasks and groups, with their benchmarks."""
 SETTINGS_TABLES: tuple[type[Table], ...] = (
     Settings,
-    *(each.settings for each in BENCHMARKS.values() if each.settings),
+    *(each.settings for each in BENCHMARKS.values()),
 )
 """The classes of all settings: those of this package, then those of each benchmark."""
-SCORED = {task: each for each in BENCHMARKS.values() for task in each.scored}
-"""The tasks and groups that RPTS scores, with their benchmarks."""
-ANSWERED = {task: b for b in BENCHMARKS.values() for task in (*b.scored, *b.answered)}
-"""Those, and the tasks and groups whose answers a benchmark grades."""
+RPTS_FILTERS = ("rpts_transform", "rpts_score", "rpts_aggregate")
 
 for _each in BENCHMARKS.values():
-    KINDS.update((kind.name, kind) for kind in _each.request_kinds)
+    KINDS.update((kind.name, kind) for kind in _each.judge)
 
 
 class BenchmarkError(SettingError):
@@ -57,11 +52,10 @@ def get_benchmark(name: str) -> Benchmark:
     Raises:
         BenchmarkError: if it is unknown; the message names the nearest one, or all.
     """
-    known = BENCHMARKS
-    if name not in known:
-        hint = did_you_mean(name, known) or f" Known benchmarks: {', '.join(known)}"
+    if name not in BENCHMARKS:
+        hint = did_you_mean(name, BENCHMARKS) or f" Known benchmarks: {', '.join(BENCHMARKS)}"
         raise BenchmarkError(f"Unknown benchmark {name!r}.{hint}")
-    return known[name]
+    return BENCHMARKS[name]
 
 
 def benchmark_of(task: str) -> Benchmark | None:
@@ -69,49 +63,70 @@ def benchmark_of(task: str) -> Benchmark | None:
     return next((each for each in BENCHMARKS.values() if task.startswith(each.name)), None)
 
 
+def data_of(dataset_path: object) -> Benchmark | None:
+    """The benchmark whose data a task file names; None for other data."""
+    return next((each for each in BENCHMARKS.values() if each.dataset == dataset_path), None)
+
+
+OWN_DATASET = "lmms_rpts/own"
+"""``dataset_path`` of own tasks."""
+
+
+def data_sets() -> set[str]:
+    """Each ``dataset_path`` whose documents this package makes."""
+    return {OWN_DATASET, *(each.dataset for each in BENCHMARKS.values())}
+
+
 def filter_names() -> set[str]:
-    """lmms-eval's names of the filters of all benchmarks; imports none of them."""
-    return {name for each in BENCHMARKS.values() for name in each.filters}
-
-
-def all_filters() -> dict[str, Any]:
-    """The filter classes of all benchmarks, by lmms-eval's names."""
-    places = [each.filters for each in BENCHMARKS.values()]
-    return {name: resolve_name(place) for names in places for name, place in names.items()}
-
-
-def record_types() -> list[type[Record]]:
-    """The types of the records of all benchmarks."""
-    return [resolve_name(each.record) for each in BENCHMARKS.values() if each.record]
+    """lmms-eval's names of the filters of this package; imports none of them."""
+    return {*RPTS_FILTERS, *(name for each in BENCHMARKS.values() for name in each.filters)}
 
 
 def record_schema() -> dict[str, Any]:
     """The JSON schema of the records of all benchmarks."""
     from pydantic import TypeAdapter
 
-    return TypeAdapter(reduce(or_, record_types())).json_schema(mode="serialization")
+    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))  # type: ignore[arg-type]
+    return TypeAdapter(kinds).json_schema(mode="serialization")
 
 
-# --- documents, for commands that need no model --------------------------------------------------
+def check_tasks(names: Iterable[str]) -> None:
+    """Check the requirements of these tasks before a model is loaded.
+
+    lmms-eval retries a failing data set for a minute and hides the reason; here it is reported
+    immediately. Third-party tasks are ignored.
+    """
+    for name in names:
+        if name in TASKS:
+            refuse_unknown(SETTINGS_TABLES)
+            for member in TASKS[name].members(name):
+                TASKS[name].check(member)
+
+
+# --- questions, for commands that need no model --------------------------------------------------
 
 
 def scorer_of(task: str, settings: Settings) -> Scorer:
-    """How responses to one of the tasks ``ANSWERED`` are scored."""
-    scorer: Scorer = resolve_name(str(ANSWERED[task].scorer))(task, settings)
-    return scorer
+    """How responses to one of our tasks are scored."""
+    return TASKS[task].scorer(task, settings, None)
 
 
-def read_documents(task: str) -> Mapping[str, list[dict[str, Any]]]:
-    """The documents of a task or group without their images, by their task."""
-    known = ANSWERED
-    if task not in known:
-        hint = did_you_mean(task, known)
-        raise DataError(f"Unknown task {task!r}.{hint} Known tasks: {', '.join(known)}")
-    found: Mapping[str, list[dict[str, Any]]] = resolve_name(str(known[task].documents))(task)
+def read_questions(task: str) -> Mapping[str, tuple[Any, ...]]:
+    """The questions of a task or group by their task; of a group, of those tasks that have any.
+
+    Raises:
+        DataError: if the task is unknown, or there is no question.
+    """
+    if task not in TASKS:
+        known = ", ".join(TASKS)
+        raise DataError(f"Unknown task {task!r}.{did_you_mean(task, TASKS)} Known tasks: {known}")
+    benchmark = TASKS[task]
+    members = benchmark.members(task)
+    read = {each: benchmark.load(benchmark.tasks[each]).questions for each in members}
+    found = {each: questions for each, questions in read.items() if questions}
     if not found:
-        checks = known[task].data_checks()
-        faults = [f"{each.said}. {each.remedy}" for each in checks if each.remedy]
-        raise DataError(f"No question of {task} can be used: {'; '.join(faults)}")
+        benchmark.check(members[0])
+        raise DataError(f"There is no question of {task}: see {benchmark.data_variable}")
     return found
 
 
@@ -120,14 +135,5 @@ def images_folder(task: str) -> Path | None:
 
     The setting for the data comes first, then the cache of the Hub. Nothing is downloaded.
     """
-    benchmark = SCORED.get(task) or _graded(task)
-    if benchmark is None or benchmark.images is None:
-        return None
-    folder: Path | None = resolve_name(str(benchmark.images))(task)
-    return folder
-
-
-def _graded(task: str) -> Benchmark | None:
-    """The benchmark that grades the answers to a task."""
-    found = benchmark_of(task)
-    return found if found is not None and found.grades else None
+    benchmark = TASKS.get(task) or benchmark_of(task)
+    return benchmark.images(benchmark.tasks.get(task, "")) if benchmark else None

@@ -39,7 +39,7 @@ from lmms_rpts.base.settings import (
 )
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import Check, problem
+from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 
 if TYPE_CHECKING:
@@ -143,10 +143,25 @@ def _data_stages() -> Iterator[Stage]:
 
 
 def _examine(benchmark: Benchmark) -> Sequence[Check]:
+    """The data that the setting of a benchmark names; downloads nothing."""
     load_settings()
-    if benchmark.settings:
-        benchmark.settings.load()
-    return benchmark.data_checks()
+    place, name = getattr(benchmark.settings.load(), "path", None), benchmark.title
+    if place is None:
+        said = f"{benchmark.data_variable} is not set: the first run downloads {benchmark.dataset}"
+        return [Check(name, "not checked", said)]
+    found, faults = dict[str, int](), dict[str, DataError]()
+    for part in dict.fromkeys(benchmark.tasks.values()):
+        try:
+            questions = benchmark.load(part)
+            questions.check_images()
+            found[part] = len(questions.questions)
+        except DataError as error:
+            faults[part] = error
+    if not any(found.values()) and faults:
+        return [data_fault(name, next(iter(faults.values())))]
+    said = ", ".join(f"{part}: {count:,}" for part, count in found.items() if count)
+    checks = [Check(name, "ok", f"questions and images in {place}: {said}")]
+    return [*checks, *(data_fault(f"{name}, {part}", each) for part, each in faults.items())]
 
 
 def _check_cache() -> list[Check]:

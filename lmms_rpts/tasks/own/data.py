@@ -9,7 +9,7 @@ from difflib import get_close_matches
 from functools import lru_cache
 from math import isfinite
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, get_args
+from typing import Annotated, Any, get_args
 
 from pydantic import BeforeValidator, PlainValidator, ValidationError
 
@@ -17,7 +17,6 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Share, Text, all_faults, shown, wrong
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.question import (
     ANSWER_FORMS,
     STANCES,
@@ -28,15 +27,10 @@ from lmms_rpts.scoring.question import (
     gold_answer_faults,
     gold_faults,
 )
-from lmms_rpts.tasks.aggregation import metric_list
-from lmms_rpts.tasks.data import DataError, dataset_kwargs, digest, raise_faults
-from lmms_rpts.tasks.images import add_image_column, named_faults
+from lmms_rpts.tasks.data import DataError, raise_faults
+from lmms_rpts.tasks.images import named_faults
 from lmms_rpts.tasks.own.prompts import lettered
-from lmms_rpts.tasks.questions import Identity
-from lmms_rpts.tasks.rpts_eval import data as rpts_eval
-
-if TYPE_CHECKING:
-    from datasets import Dataset
+from lmms_rpts.tasks.questions import Identity, Questions, Source
 
 FUNCTION = "function"
 """The form of answers that a custom function grades."""
@@ -133,33 +127,11 @@ class OwnData:
                     f"not {shown(value)}"
                 )
 
-    def dataset_kwargs(self) -> dict[str, Any]:
-        """Where the ``datasets`` library finds the documents."""
-        rows, columns = list(map(row_of, load(self))), dict(_ROW)
-        if not all(isinstance(row["answer"], str) for row in rows):  # a column has one type
-            columns["answer"] = tuple[str, ...]
-            rows = [row | {"answer": _several(row["answer"])} for row in rows]
-        return dataset_kwargs(rows, columns, "own_tasks", "documents")
-
-    def process_docs(self, dataset: Dataset) -> Dataset:
-        """The documents with their images."""
-        return add_image_column(dataset, folder=self.images, root=self.images, column="visual_clue")
-
-    def metadata(self) -> dict[str, Any]:
-        """What is known of the data and of the settings, for the results file."""
-        documents = load(self)
-        return {
-            **rpts_eval.metadata,
-            "instances": len(documents),
-            "data_sha256": digest(list(map(row_of, documents))),
-            "answer": self.answer,
-            "data": str(self.data),
-            "images": str(self.images),
-        }
-
-
-METRIC_LIST = metric_list({name: each for name, each in METRICS.items() if not each.needs_answer})
-"""``metric_list`` of a task whose answers are not graded."""
+    def load(self) -> Questions[Question]:
+        """The questions, with their images checked."""
+        remedy, folder = REMEDY, self.images
+        source = Source(self.data, (self.data,), remedy, folder, folder)
+        return Questions(source, load(self), "instance")
 
 
 def load(source: OwnData) -> tuple[Question, ...]:

@@ -5,13 +5,10 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
 
-from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual, prompt_variant
-
-__all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
-
-Doc = Mapping[str, Any]
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
+from lmms_rpts.tasks.rpts_eval.prompts import pictures
 
 VARIANTS = ("steps", "free", "answer")
 """``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form; ``answer``:
@@ -90,49 +87,52 @@ def marks_of(options: Sequence[str]) -> list[str]:
     return [letters[at] if at < len(letters) else str(at + 1) for at in range(len(options))]
 
 
-def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
-    """The lines of the prompt; a number stands for the image of that number."""
-    variant = prompt_variant(kwargs, VARIANTS)
-    wording, agree = _WORDINGS[doc["language"]], doc["form"] == "agree"
-    if doc["background"].strip():
-        yield wording["background"].format(doc["background"])
-    yield from range(len(doc["visual_clue"]))
-    for number, clue in enumerate(doc["textual_clue"]):
-        yield wording["clue"].format(number, clue)
-    yield wording["statement" if agree else "question"].format(doc["statement"])
-    if doc["options"]:
-        yield wording["options"]
-        yield from lettered(doc["options"])
-    if variant == "answer" and doc["form"] == "none":
+_ATTACHED = {
+    "en": "Image {number}: number {place} of the {total} attached\n",
+    "zh": "图片{number}：第{place}张，共附{total}张\n",
+}
+_NAMES = {"en": "Image {}:", "zh": "图片{}："}
+
+
+def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
+    """The prompt: what is given, the question, and how to answer."""
+    language = question.language
+    wording, agree = _WORDINGS[language], question.form == "agree"
+    if question.background.strip():
+        yield wording["background"].format(question.background) + "\n"
+    yield from pictures(question, _ATTACHED[language], _NAMES[language])
+    for number, clue in enumerate(question.textual_clue):
+        yield wording["clue"].format(number, clue) + "\n"
+    yield wording["statement" if agree else "question"].format(question.statement)
+    if question.options:
+        yield "\n".join(["", wording["options"], *lettered(question.options)])
+    variant = variant_of(kwargs, VARIANTS)
+    if variant == "answer" and question.form == "none":
         return  # the question says what to write, such as a caption
-    yield wording["stance" if agree else "answer"]
+    yield "\n" + wording["stance" if agree else "answer"] + "\n"
     if variant == "free":
-        yield wording["free"]
+        yield wording["free"] + "\n"
     elif variant == "steps":
         # Names only the kinds of clues that the document has.
-        absent = {"image": doc["visual_clue"], "text": doc["textual_clue"]}
+        absent = {"image": question.visual_clue, "text": question.textual_clue}
         named = [wording[kind] for kind in _PREMISES if absent.get(kind, True)]
-        yield wording["form"].format(" / ".join(named))
-        if doc["visual_clue"]:
-            yield wording["first"]
-        yield wording["then"]
-    yield wording[f"end_{_ending(doc)}"]
+        yield wording["form"].format(" / ".join(named)) + "\n"
+        if question.visual_clue:
+            yield wording["first"] + "\n"
+        yield wording["then"] + "\n"
+    yield wording[f"end_{_ending(question)}"]
 
 
-def _ending(doc: Doc) -> str:
+def _ending(question: Question) -> str:
     """The form of the last line; a text answer that is a letter stands for one of the options."""
-    answer = doc["answer"] if isinstance(doc["answer"], str) else doc["answer"][0]
-    form, letter = str(doc["form"]), _LETTER.fullmatch(answer.strip())
-    if form == "choice" or (doc["options"] and (form == "function" or (form == "text" and letter))):
+    answer = question.answer if isinstance(question.answer, str) else question.answer[0]
+    form, letter = question.form, _LETTER.fullmatch(answer.strip())
+    by_letter = form == "function" or (form == "text" and letter)
+    if form == "choice" or (question.options and by_letter):
         return "choice"
     return form if form in ("agree", "choice", "number") else "text"
 
 
-_PROMPT = ImagePrompt(
-    _parts,
-    attached={
-        "en": "Image {number}: number {place} of the {total} attached",
-        "zh": "图片{number}：第{place}张，共附{total}张",
-    },
-)
-doc_to_text, doc_to_messages = _PROMPT.doc_to_text, _PROMPT.doc_to_messages
+_PROMPT = ImagePrompt(Question, _parts)
+doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
+doc_to_messages = _PROMPT.doc_to_messages

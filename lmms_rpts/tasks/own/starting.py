@@ -14,6 +14,7 @@ from tqdm import tqdm
 
 from lmms_rpts.reasoning.clues import Language
 from lmms_rpts.runs.files import draft_of
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import OwnData, load
 from lmms_rpts.tasks.registry import benchmark_of
@@ -26,10 +27,9 @@ _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,63}", re.ASCII)
 TASK_FILE = """\
 # A task for lmms-eval; docs/your-own-data.md of lmms-rpts explains its parts.
 task: {name}
-dataset_path: json
-dataset_kwargs: !function utils.dataset_kwargs
+dataset_path: lmms_rpts/own
+dataset_kwargs: !function utils.DATA
 test_split: test
-process_docs: !function utils.process_docs
 output_type: generate_until
 doc_to_visual: !function lmms_rpts.tasks.own.prompts.doc_to_visual
 doc_to_text: !function lmms_rpts.tasks.own.prompts.doc_to_text
@@ -37,6 +37,8 @@ doc_to_messages: !function lmms_rpts.tasks.own.prompts.doc_to_messages
 doc_to_target: answer
 lmms_eval_specific_kwargs:
   default:
+    pre_prompt: ""
+    post_prompt: ""
     variant: steps  # steps: asks for numbered steps; free: for reasoning of any form
 generation_kwargs:
   max_new_tokens: 2048
@@ -55,9 +57,11 @@ filter_list:
       - function: rpts_aggregate
         decay: 0.9
         focus_height: 1
-process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
-metric_list: !function {metrics}
-metadata: !function utils.metadata
+process_results: !function lmms_rpts.tasks.rpts_eval.task.process_results
+metric_list:
+{metrics}
+metadata:
+  version: 1.0
 """
 TASK_MODULE = """\
 \"\"\"The data of the task {name}, which lmms-rpts reads and checks.\"\"\"
@@ -73,10 +77,7 @@ DATA = OwnData(
     answer="{form}",
     language="{language}",  # of the prompts (en or zh); the texts may be in any language
 )
-dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()
 """
-METRICS = "lmms_rpts.tasks.rpts_eval.results.METRIC_LIST"
-_UNGRADED = "lmms_rpts.tasks.own.data.METRIC_LIST"
 _README = """\
 # {name}
 
@@ -232,7 +233,7 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
         )
     texts = {
         f"{start.name}.yaml": TASK_FILE.format(
-            name=start.name, form=start.form, metrics=_UNGRADED if start.form == "none" else METRICS
+            name=start.name, form=start.form, metrics=_metric_lines(start.form != "none")
         ),
         UTILS: TASK_MODULE.format(
             name=start.name, data=DATA, images=IMAGES, form=start.form, language=start.language
@@ -266,6 +267,16 @@ def write_start(start: Start, folder: Path, commands: Mapping[str, str]) -> None
             draft.write_text(text, encoding="utf-8", newline="\n")
     place = folder.absolute()
     load(OwnData(place / DATA, place / IMAGES, start.form, start.language))
+
+
+def _metric_lines(graded: bool) -> str:
+    """The entries of ``metric_list``; without answers, those that need none."""
+    return "\n".join(
+        f"  - metric: {name}\n    aggregation: mean\n"
+        f"    higher_is_better: {json.dumps(each.higher_is_better)}"
+        for name, each in METRICS.items()
+        if graded or not each.needs_answer
+    )
 
 
 def _jsonl(rows: Sequence[Mapping[str, Any]]) -> str:

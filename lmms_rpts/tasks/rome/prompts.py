@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Iterator, Mapping
 
-from lmms_rpts.tasks.images import doc_to_visual
-from lmms_rpts.tasks.rome.data import MARKER
-
-Doc = Mapping[str, Any]
+from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture
+from lmms_rpts.tasks.rome.questions import MARKER, RomeQuestion
 
 _NAMES = {"en": "Image {}", "zh": "图片{}"}
 _WORD = re.compile(r"[A-Za-z0-9]")
@@ -55,46 +52,20 @@ SUFFIXES: Mapping[str, Mapping[str, str]] = {
 """The request for a last line that the evaluator can read, by evaluator and language."""
 
 
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None) -> str:
-    """The prompt for wrappers that take the images separately from the text."""
-    return "".join(_name(part, doc) if isinstance(part, int) else part for part in _parts(doc))
-
-
-def doc_to_messages(
-    doc: Doc, lmms_eval_specific_kwargs: Mapping[str, Any] | None = None
-) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers: an image is where it is first named, else at the beginning."""
-    images = doc_to_visual(doc)
-    parts = _parts(doc)
-    shown = {number for number in range(1, len(images) + 1) if number not in parts}
-    content: list[dict[str, Any]] = [_image(images[number - 1]) for number in sorted(shown)]
-    text = ""
-    for part in parts:
-        text += _name(part, doc) if isinstance(part, int) else part
-        if isinstance(part, int) and part not in shown:
-            shown.add(part)
-            content += [{"type": "text", "text": text}, _image(images[part - 1])]
-            text = ""
-    content.append({"type": "text", "text": text})
-    return [{"role": "user", "content": content}]
-
-
-def _image(image: Any) -> dict[str, Any]:
-    return {"type": "image", "url": image}
-
-
-def _name(number: int, doc: Doc) -> str:
-    return _NAMES[doc["language"]].format(number)
-
-
-def _parts(doc: Doc) -> list[str | int]:
-    """The texts of the prompt, and between them the numbers of the images that it names."""
-    parts = _split(doc["question"].strip())
-    if parts[0] == 1 and len(doc["img_path"]) == 1 and parts.count(1) == 1:
+def _parts(question: RomeQuestion, kwargs: Kwargs) -> Iterator[str | Picture]:
+    """The prompt: an image is where it is first named, else at the beginning."""
+    names = _NAMES[question.language]
+    parts = _split(question.question.strip())
+    if parts[0] == 1 and len(question.img_path) == 1 and parts.count(1) == 1:
         # A single image is at the beginning anyway: no need to name it.
         parts = [part.lstrip() for part in parts[1:] if isinstance(part, str)]
-    suffix = SUFFIXES[doc["evaluator"]][doc["language"]]
-    return [*parts, f"\n\n{suffix}"] if suffix else parts
+    unnamed = (at for at in range(len(question.img_path)) if at + 1 not in parts)
+    yield from map(Picture, unnamed)
+    for part in parts:
+        name = names.format(part)
+        yield part if isinstance(part, str) else Picture(part - 1, text=name, chat=name)
+    if suffix := SUFFIXES[question.evaluator][question.language]:
+        yield f"\n\n{suffix}"
 
 
 def _split(question: str) -> list[str | int]:
@@ -113,3 +84,8 @@ def _split(question: str) -> list[str | int]:
 
 def _ends_in_word(text: str) -> bool:
     return _WORD.match(text[-1]) is not None
+
+
+_PROMPT = ImagePrompt(RomeQuestion, _parts)
+doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
+doc_to_messages = _PROMPT.doc_to_messages

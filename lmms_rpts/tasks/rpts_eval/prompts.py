@@ -3,13 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
 
-from lmms_rpts.tasks.images import ImagePrompt, doc_to_visual, prompt_variant
-
-__all__ = ["VARIANTS", "doc_to_messages", "doc_to_text", "doc_to_visual"]
-
-Doc = Mapping[str, Any]
+from lmms_rpts.scoring.question import Question
+from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
 
 VARIANTS = ("default", "free")
 
@@ -54,22 +50,38 @@ _WORDINGS: Mapping[str, Mapping[str, str]] = {
 }
 
 
-def _parts(doc: Doc, kwargs: Mapping[str, Any] | None) -> Iterator[str | int]:
-    """The lines of the prompt; a number stands for the image of that number."""
-    wording = _WORDINGS[doc["language"]]
-    yield wording["context"].format(doc["context"])
-    yield from range(len(doc["visual_clue"]))
-    for number, clue in enumerate(doc["textual_clue"]):
-        yield wording["text"].format(number, clue)
-    yield wording["statement"].format(doc["statement"])
-    yield wording[prompt_variant(kwargs, VARIANTS)]
+_ATTACHED = {
+    "en": "Image {number}: number {place} of the {total} attached\n",
+    "zh": "图片{number}：所附{total}张图片中的第{place}张\n",
+}
+_NAMES = {"en": "Image {}:", "zh": "图片{}："}
 
 
-PROMPT = ImagePrompt(
-    _parts,
-    attached={
-        "en": "Image {number}: number {place} of the {total} attached",
-        "zh": "图片{number}：所附{total}张图片中的第{place}张",
-    },
-)
-doc_to_text, doc_to_messages = PROMPT.doc_to_text, PROMPT.doc_to_messages
+def pictures(question: Question, attached: str, name: str) -> Iterator[Picture]:
+    """The images of a question in their order.
+
+    Args:
+        attached: the line that replaces an image for wrappers that take the images separately from
+            the text, with ``{number}``, ``{place}`` (from 1) and ``{total}``.
+        name: the name of an image in a chat.
+    """
+    total = len(question.visual_clue)
+    for at in range(total):
+        line = attached.format(number=at, place=at + 1, total=total)
+        yield Picture(at, text=line, chat=name.format(at))
+
+
+def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
+    language = question.language
+    wording = _WORDINGS[language]
+    yield wording["context"].format(question.context) + "\n"
+    yield from pictures(question, _ATTACHED[language], _NAMES[language])
+    for number, clue in enumerate(question.textual_clue):
+        yield wording["text"].format(number, clue) + "\n"
+    yield wording["statement"].format(question.statement) + "\n"
+    yield wording[variant_of(kwargs, VARIANTS)]
+
+
+_PROMPT = ImagePrompt(Question, _parts)
+doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
+doc_to_messages = _PROMPT.doc_to_messages
