@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.all_runs import grading_of
+from lmms_rpts.analysis.reading import grading_of
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference

@@ -78,7 +78,9 @@ class Table(Model):
         read = _CELL.fullmatch(cell.strip())
         if not read:
             raise FieldError(f"{place}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}")
-        return Figure(*(it and round(float(it) / self.per, 6) for it in read.groups()))
+        parts = [None if it is None else float(it) for it in read.groups()]
+        value, sd = (None if it is None else round(it / self.per, 6) for it in parts)
+        return Figure(value, sd)
 
 
 class Published(Model):
@@ -135,7 +137,7 @@ class Beside:
 
     def rows(self) -> list[dict[str, Any]]:
         """The published rows in the columns of ``Summary.frame``, with their source."""
-        found = []
+        found: list[dict[str, Any]] = []
         for row in filter(lambda row: row.source, chain(*self.sections)):
             groups: dict[str, dict[str, Any]] = {}
             for name, figure in row.figures.items():

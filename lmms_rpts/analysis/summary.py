@@ -9,7 +9,6 @@ from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from shlex import quote
-from types import ModuleType
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.reading import shared_benchmark
@@ -110,7 +109,7 @@ class Summary:
         return tuple(chain.from_iterable(group.models for group in groups))
 
     @property
-    def dimensions(self) -> ModuleType | None:
+    def dimensions(self) -> Any:
         """What averages the sets of ReForm-Eval; None for other benchmarks."""
         if self.benchmark.name != "reform":
             return None
@@ -135,9 +134,11 @@ class Summary:
             for by, group in groups
             for each in group.models
         ]
-        frame: pd.DataFrame = pd.DataFrame(rows)
+        frame = pd.DataFrame(rows)
         # Columns of only None would be no numbers.
-        return frame.astype(dict.fromkeys(frame.columns[frame.columns.get_loc("tokens") :], float))
+        numbers = frame.columns[frame.columns.get_loc("tokens") :]
+        typed: pd.DataFrame = frame.astype(dict.fromkeys(numbers, float))
+        return typed
 
     def to_dict(self) -> dict[str, Any]:
         """The whole summary, for JSON."""
@@ -236,8 +237,8 @@ Models = Mapping[str, Mapping[str, Sequence[AnyRun]]]
 def _groups(benchmark: Benchmark, models: Models, values_of: Values) -> list[Group]:
     """The figures of the models on the responses with each value."""
     found: dict[str | None, dict[tuple[str, str], list[list[Any]]]] = {}
-    for task, of_task in models.items():
-        for model, runs in of_task.items():
+    for task, rounds_of_models in models.items():
+        for model, runs in rounds_of_models.items():
             for run in runs:
                 of_round: dict[str | None, list[Any]] = {}
                 for record in run.responses:
@@ -296,12 +297,12 @@ def _warnings(
     first = next(iter(benchmark.metrics.values()))
     yield from differing_settings([*chain.from_iterable(parts.values())])
     yield from dict.fromkeys(
-        line for of_task in models.values() for line in same_rounds(of_task, first.of)
+        line for rounds in models.values() for line in same_rounds(rounds, first.of)
     )
-    for task, of_task in models.items():
+    for task, rounds in models.items():
         keys = {
-            model: {each.instance.key for run in rounds for each in run.responses}
-            for model, rounds in of_task.items()
+            model: {each.instance.key for run in runs for each in run.responses}
+            for model, runs in rounds.items()
         }
         yield from differing_coverage("models", keys, f"documents{f' of {task}' * bool(task)}")
     # Tasks that ask the same questions in other ways.

@@ -81,11 +81,11 @@ def summary_sheets(
     default = [benchmark.metrics[name] for name in benchmark.columns]
     asked = [each for each in metrics if each.group and (each.over or each.optional)]
     sets = {"": _columns(summary, default)}
-    further = {of: _columns(summary, each) for of, each in _by_group(asked).items()}
+    further = {of: _columns(summary, each) for of, each in by_group(asked).items()}
     if wanted:
         sets[""] = _chosen(_every_column(metrics), wanted)
     elif every:
-        sets = {of: _columns(summary, each) for of, each in _by_group(metrics).items()}
+        sets = {of: _columns(summary, each) for of, each in by_group(metrics).items()}
         further = {}
     title, breakdowns = _titled(summary)
     tables = [
@@ -158,7 +158,7 @@ def _rows(table: Breakdown) -> Rows:
     ]
 
 
-def _by_group(metrics: Iterable[Metric]) -> dict[str, list[Metric]]:
+def by_group(metrics: Iterable[Metric]) -> dict[str, list[Metric]]:
     """The metrics by the title of their group."""
     found: dict[str, list[Metric]] = {}
     for each in metrics:
@@ -202,9 +202,7 @@ def _chosen(known: Iterable[Column], wanted: Sequence[str]) -> list[Column]:
     return [by_head[name] for name in wanted]
 
 
-def _sheet(
-    summary: Summary, title: str, by: str, rows: Rows, columns: Sequence[Column]
-) -> Sheet:
+def _sheet(summary: Summary, title: str, by: str, rows: Rows, columns: Sequence[Column]) -> Sheet:
     """The models of groups as texts; the names of tasks and models stand where there are several.
 
     ``by``: the heading of the groups; empty: there is one, without a name.

@@ -125,9 +125,11 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
 def differing_settings(runs: Sequence[AnyRun]) -> list[str]:
     """Warnings about settings of the scores that differ between runs of one benchmark."""
     differing = []
-    # ``comparable`` follows from the judge.
-    names = dict.fromkeys(name for run in runs for each in run.scorings for name in type(each).model_fields)
-    for name in (name for name in names if name != "comparable"):
+    names = dict.fromkeys(
+        name for run in runs for each in run.scorings for name in type(each).model_fields
+    )
+    names.pop("comparable", None)  # it follows from the judge
+    for name in names:
         users: dict[object, list[str]] = {}
         for run in runs:
             for value in dict.fromkeys(getattr(each, name) for each in run.scorings):

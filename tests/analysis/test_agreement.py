@@ -34,7 +34,7 @@ from lmms_rpts.stats.agreement import (
     statistics_of,
 )
 from lmms_rpts.stats.intervals import interval, resampled
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
+from lmms_rpts.analysis.reading import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table

@@ -19,8 +19,8 @@ from lmms_rpts.analysis.dataframes import (
     write_frame,
 )
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.all_runs import read_runs, summarize
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
+from lmms_rpts.analysis.reading import read_runs, summarize
+from lmms_rpts.analysis.reading import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table

@@ -14,9 +14,9 @@ from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.intervals import estimate_mean
-from lmms_rpts.tasks.all_runs import read_runs, summarize
-from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.graded import GradeSummary
+from lmms_rpts.analysis.reading import read_runs, summarize
+from lmms_rpts.analysis.summary import Figures
+from lmms_rpts.analysis.summary import Summary
 from lmms_rpts.tasks.rpts_eval.summary import best as best_of
 from tests.analysis.test_sweeping import judged
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run

@@ -17,11 +17,11 @@ from lmms_rpts.report.requests import requests_of, rewriting_request
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.all_runs import grading_of
+from lmms_rpts.analysis.reading import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
 from lmms_rpts.tasks.grade_types import asked_in
-from lmms_rpts.tasks.rebuilding import Rebuilt
+from lmms_rpts.report.requests import Rebuilt
 from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from lmms_rpts.tasks.rome.record import RomeRecord
 from tests.support import cmmath, oracle, rome

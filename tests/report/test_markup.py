@@ -16,7 +16,7 @@ from playwright.sync_api import expect
 
 from lmms_rpts.report.markup import LONGEST, in_line, render, rich
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.all_runs import read_all_runs
+from lmms_rpts.analysis.reading import read_all_runs
 from tests.report.hostile import ATTACKS
 from tests.support.browser import expect_accessible, expect_harmless, open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run

@@ -20,7 +20,7 @@ from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.reading import model_name, name_runs
 from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+from lmms_rpts.analysis.reading import Run, read_run, read_runs
 from tests.support import lmms
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table

@@ -15,7 +15,7 @@ from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, step
 from lmms_rpts.base.schema import FieldError
 from lmms_rpts.reasoning import Clue, rpts_score
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.rpts_eval.runs import Run
+from lmms_rpts.analysis.reading import Run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record
 

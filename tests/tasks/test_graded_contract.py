@@ -17,10 +17,10 @@ from lmms_rpts.base.schema import FieldError
 from lmms_rpts.runs.reading import read_runs_of
 from lmms_rpts.runs.record import Record
 from lmms_rpts.runs.samples import RunError, read_samples_of
-from lmms_rpts.tasks.all_runs import summarize
+from lmms_rpts.analysis.reading import summarize
 from lmms_rpts.tasks.cmmath import record as cmmath
 from lmms_rpts.tasks.rome import record as rome
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
+from lmms_rpts.analysis.reading import read_runs
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run

@@ -10,9 +10,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.all_runs import read_runs, summarize
-from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.graded import GradeSummary
+from lmms_rpts.analysis.reading import read_runs, summarize
+from lmms_rpts.analysis.summary import Figures
+from lmms_rpts.analysis.summary import Summary
 from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from lmms_rpts.tasks.rome.record import GRADING
 from tests.support.rome_runs import make_rome_record as record
