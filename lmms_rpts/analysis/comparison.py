@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from lmms_rpts.analysis.reading import shared_benchmark
+from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.runs.metrics import Metrics
@@ -168,7 +168,7 @@ def compare_runs(
         RunError: if nothing is shared, if a shared document differs between the runs, or for runs
             of several benchmarks.
     """
-    benchmark = shared_benchmark([a, b])
+    benchmark = benchmark_of_runs([a, b])
     metrics = response_metrics(benchmark)
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
@@ -240,7 +240,7 @@ def part_of(run: RunOf[R], by: str) -> RunOf[R]:
 def _chosen(run: RunOf[R], by: str, several: bool) -> dict[str, tuple[R, ...]]:
     """The responses with each of the chosen values of a breakdown."""
     name, _, chosen = by.partition("=")
-    known = breakdowns(shared_benchmark([run]))
+    known = breakdowns(benchmark_of_runs([run]))
     if name not in known:
         raise RunError(f"Unknown field {name!r}; fields: {', '.join(known)}")
     found: dict[str, list[R]] = {}

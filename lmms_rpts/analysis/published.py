@@ -2,38 +2,35 @@
 
 A benchmark lists them in ``published.yml`` of its folder. They were not measured here: they enter
 no mean, interval or test, and every row is marked.
+
+``by``: the breakdown whose values are in the names of columns: ``accuracy spatial``. ``tasks``:
+groups of tasks whose own figures belong in one row; without it, all tasks of a run do. ``tables``:
+of different sources or protocols: ``source`` (with the number of the table) and its ``date``;
+``protocol``: how they were measured; ``here``: how a run of this package differs; ``per``: the
+printed value that is a share of 1, as 100 for percent; ``figures``: as printed, in CSV:
+``44.7``, ``44.7 ± 5.0`` (over rounds), or ``-``.
 """
 
 from __future__ import annotations
 
 import csv
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import chain
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 import yaml
-from pydantic import Field, ValidationError
 
-from lmms_rpts.analysis.summary import Summary, summarize
+from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.analysis.tables import Sheet
-from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, shorten
-from lmms_rpts.base.schema import FieldError, Model, all_faults
 from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
 from lmms_rpts.runs.run import AnyRun, of_task
 from lmms_rpts.tasks.benchmark import Benchmark
 
-if TYPE_CHECKING:
-    import pandas as pd
-
 FILE = "published.yml"
 OWN, PUBLISHED = "measured here", "as published"
 NOT_MEASURED = "as published, not measured here"
-
-_CELL = re.compile(r"-|(\d+(?:\.\d+)?)(?: ± (\d+(?:\.\d+)?))?")
-"""A printed figure, and its standard deviation over rounds: ``44.7 ± 5.0``; ``-``: none."""
 
 
 class Row(NamedTuple):
@@ -45,72 +42,18 @@ class Row(NamedTuple):
     source: str = ""
 
 
-class Table(Model):
-    """Figures from one source that were measured in one way.
-
-    Attributes:
-        source: paper or page, with the number of the table.
-        date: of the source.
-        protocol: how they were measured, in a few words.
-        here: how a run of this package differs.
-        per: the printed value that is a share of 1: 100 for percent.
-        figures: as printed, in CSV with a column ``model``; the others are named by a metric, or by
-            a metric and a value of the file's breakdown: ``accuracy spatial``.
-    """
-
-    source: str
-    date: str
-    protocol: str
-    here: str
-    per: float = Field(1.0, gt=0)
-    figures: str
-
-    def rows(self) -> Iterator[Row]:
-        """The figures of each model, divided by ``per``."""
-        for cells in csv.DictReader(self.figures.splitlines(), skipinitialspace=True):
-            model = cells.pop("model", None)
-            if not model or None in cells or None in cells.values():
-                raise FieldError(f"figures: {cells} needs a model and one cell for each column")
-            figures = {name: self._figure(cell, f"{model}, {name}") for name, cell in cells.items()}
-            yield Row(model, figures, self.protocol, self.source)
-
-    def _figure(self, cell: str, place: str) -> Figure:
-        read = _CELL.fullmatch(cell.strip())
-        if not read:
-            raise FieldError(f"{place}: should be 44.7, 44.7 ± 5.0 or -, not {cell!r}")
-        parts = [None if it is None else float(it) for it in read.groups()]
-        value, sd = (None if it is None else round(it / self.per, 6) for it in parts)
-        return Figure(value, sd)
-
-
-class Published(Model):
-    """The published figures of a benchmark.
-
-    Attributes:
-        by: the breakdown whose values are in the names of columns.
-        tasks: groups of tasks whose own figures belong in one row; empty: all tasks of a run.
-        tables: the tables, of different sources or protocols.
-    """
-
-    by: str = ""
-    tasks: tuple[tuple[str, ...], ...] = ()
-    tables: tuple[Table, ...]
-
-
 @dataclass(frozen=True, slots=True)
 class Beside:
     """Own figures and published ones.
 
     Attributes:
         title: of the benchmark.
-        by: the breakdown of columns whose name has a value.
-        columns: names of figures, in the order of the file.
+        columns: in the order of the file.
         sections: the own rows, then those of each table.
         notes: source, date and protocol of each table.
     """
 
     title: str
-    by: str
     columns: Sequence[str]
     sections: Sequence[Sequence[Row]]
     notes: Sequence[str]
@@ -135,35 +78,14 @@ class Beside:
         title = f"{self.title} beside figures {NOT_MEASURED}"
         return Sheet(title, ["model", "figures", *heads], 2, sections)
 
-    def rows(self) -> list[dict[str, Any]]:
-        """The published rows in the columns of ``Summary.frame``, with their source."""
-        found: list[dict[str, Any]] = []
-        for row in filter(lambda row: row.source, chain(*self.sections)):
-            groups: dict[str, dict[str, Any]] = {}
-            for name, figure in row.figures.items():
-                metric, _, group = name.partition(" ")
-                first = {"by": self.by * bool(group), "group": group, "model": row.model}
-                marks = {"published": row.source, "protocol": row.protocol}
-                cells = groups.setdefault(group, first | marks)
-                for column, value in ((metric, figure.value), (f"{metric}_sd", figure.sd)):
-                    if value is not None:
-                        cells[column] = value
-            found += groups.values()
-        return found
-
-    def frame(self, summary: Summary) -> pd.DataFrame:
-        """The rows of a summary, then the published ones."""
-        import pandas as pd
-
-        own = summary.frame()
-        # Counts, which published rows lack, stay whole numbers.
-        own = own.astype(dict.fromkeys(own.select_dtypes("int"), "Int64"))
-        frame: pd.DataFrame = pd.concat([own, pd.DataFrame(self.rows())])
-        return frame
-
-    def to_dict(self, summary: Summary) -> dict[str, Any]:
-        """A summary with the published rows, for JSON."""
-        return summary.to_dict() | {"published": {"notes": self.notes, "rows": self.rows()}}
+    def to_dict(self) -> dict[str, Any]:
+        """The published rows and their notes, for JSON."""
+        rows = [
+            {"model": row.model, "protocol": row.protocol, "source": row.source}
+            | {name: each.value for name, each in row.figures.items() if each.value is not None}
+            for row in chain(*self.sections[1:])
+        ]
+        return {"notes": self.notes, "rows": rows}
 
 
 def set_beside(
@@ -177,28 +99,38 @@ def set_beside(
     path = benchmark.folder / FILE
     if not path.is_file():
         return None
-    try:
-        known = Published.model_validate(yaml.safe_load(path.read_text("utf-8")))
-        sections = [list(table.rows()) for table in known.tables]
-    except ValidationError as error:
-        raise UserError(f"{path}: {'; '.join(all_faults(error))}") from None
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: {error}") from None
-    own = [*_own(known, [part for run in runs if (part := of_task(run, task)) is not None])]
+    known = yaml.safe_load(path.read_text("utf-8"))
+    sections = [_printed(table) for table in known["tables"]]
+    parts = [part for run in runs if (part := of_task(run, task)) is not None]
+    own = [*_own(known.get("by"), known.get("tasks", ()), parts)]
     notes = [
-        f"{it.protocol}: {NOT_MEASURED}, from {it.source}, {it.date}. Here: {it.here}"
-        for it in known.tables
+        f"{it['protocol']}: {NOT_MEASURED}, from {it['source']}, {it['date']}. Here: {it['here']}"
+        for it in known["tables"]
     ]
     if runs and not own:
-        wanted = listed(chain(*known.tasks))
+        wanted = listed(chain(*known["tasks"]))
         notes.append(f"These runs have no row: none of their responses is to {wanted}.")
     columns = list(dict.fromkeys(name for row in chain(*sections) for name in row.figures))
-    return Beside(benchmark.title, known.by, columns, [own, *sections], notes)
+    return Beside(benchmark.title, columns, [own, *sections], notes)
 
 
-def _own(known: Published, runs: Sequence[AnyRun]) -> Iterator[Row]:
+def _printed(table: Mapping[str, Any]) -> list[Row]:
+    """The rows of a table; its figures are divided by ``per``."""
+    rows = []
+    for cells in csv.DictReader(table["figures"].splitlines(), skipinitialspace=True):
+        model, figures = cells.pop("model"), {}
+        for name, cell in cells.items():
+            value, _, spread = cell.strip(" -").partition(" ± ")
+            per = table.get("per", 1)
+            parts = [round(float(it) / per, 6) if it else None for it in (value, spread)]
+            figures[name] = Figure(parts[0], parts[1])
+        rows.append(Row(model, figures, table["protocol"], table["source"]))
+    return rows
+
+
+def _own(by: str | None, groups: Sequence[Sequence[str]], runs: Sequence[AnyRun]) -> Iterator[Row]:
     """The figures of the runs, for each group of tasks."""
-    for tasks in known.tasks or (tuple({name for run in runs for name in run.tasks}),):
+    for tasks in groups or [[name for run in runs for name in run.tasks]]:
         parts = [
             replace(run, responses=kept)
             for run in runs
@@ -206,13 +138,11 @@ def _own(known: Published, runs: Sequence[AnyRun]) -> Iterator[Row]:
         ]
         if not parts:
             continue
-        summary = summarize(parts, [known.by] * bool(known.by))
+        summary = summarize(parts, [by] if by else ())
         figures: dict[tuple[str, str], dict[str, Figure]] = {}
-        groups = [each for table in summary.tables if table.by == known.by for each in table.groups]
-        for end, models in (("", summary.models), *((f" {it.value}", it.models) for it in groups)):
-            for each in models:
-                named = {f"{name}{end}": figure for name, figure in each.metrics.items()}
-                figures.setdefault((each.task, each.model), {}).update(named)
+        for row in (*summary.models, *(summary.of(by) if by else ())):
+            named = {f"{name} {row.group or ''}".strip(): it for name, it in row.metrics.items()}
+            figures.setdefault((row.task, row.model), {}).update(named)
         if summary.dimensions:
             figures = summary.dimensions.averages(summary.models)
         rounds = rounds_of(parts)

@@ -48,7 +48,12 @@ def read_all_runs(paths: Iterable[str | Path]) -> AllRuns:
             if each.record in types or (each.foreign and each.foreign(place))
         ]
         if not own:
-            _refuse(place)
+            if not place.is_dir() or not any(SAMPLES in it.name for it in place.rglob("*.jsonl")):
+                read_runs_of(RptsRecord, [place])  # raises the error of the reader
+            raise RunError(
+                f"{place} contains samples, but neither RPTS scores nor graded answers. Score them "
+                "with lmms-rpts score, or pass a run of a task with filters of lmms-rpts"
+            )
         for name in own:
             places[name].append(path)
     if not any(places.values()):
@@ -60,46 +65,26 @@ def read_all_runs(paths: Iterable[str | Path]) -> AllRuns:
     }
 
 
-def _refuse(place: Path) -> None:
-    """Raise for a place without records of this package; without samples, the reader's error."""
-    if not place.is_dir() or not any(SAMPLES in each.name for each in place.rglob("*.jsonl")):
-        read_runs_of(RptsRecord, [place])
-    titles = ", ".join(each.title for each in BENCHMARKS.values() if each.record is not RptsRecord)
-    raise RunError(
-        f"{place} contains samples, but neither RPTS scores nor graded answers of {titles}. Score "
-        "them with lmms-rpts score, or pass a run that used lmms-rpts filters (--log_samples)"
-    )
-
-
 def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
-    """Sort runs by their benchmark; raises RunError as ``benchmark_of_run``."""
+    """Sort runs by their benchmark; raises RunError as ``benchmark_of_runs``."""
     found: dict[str, list[AnyRun]] = {name: [] for name in BENCHMARKS}
     for run in runs:
-        found[benchmark_of_run(run).name].append(run)
+        found[benchmark_of_runs([run]).name].append(run)
     return {name: tuple(own) for name, own in found.items() if own}
 
 
-def benchmark_of_run(run: AnyRun) -> Benchmark:
-    """The benchmark of a run, by the type of its records.
+def benchmark_of_runs(runs: Iterable[AnyRun]) -> Benchmark:
+    """The benchmark of all of these runs, by the type of their records.
 
     Raises:
-        RunError: for a run with records of an unknown type, or without any.
+        RunError: if they have none, several, or records of an unknown type.
     """
-    kind = type(run.responses[0]) if run.responses else None
-    for each in BENCHMARKS.values():
-        if each.record is kind:
-            return each
-    what = "no responses" if kind is None else f"records of the unknown type {kind}"
-    raise RunError(f"The run {run.label} contains {what}")
-
-
-def shared_benchmark(runs: Iterable[AnyRun]) -> Benchmark:
-    """The benchmark of all of these runs; raises RunError if they have several, or none."""
-    found = sort_runs(runs)
-    if len(found) != 1:
-        several = f"The runs are of several benchmarks: {', '.join(found)}"
-        raise RunError(several if found else "No run to summarize")
-    return BENCHMARKS[next(iter(found))]
+    kinds = {type(record) for run in runs for record in run.responses[:1]}
+    found = [each for each in BENCHMARKS.values() if each.record in kinds]
+    if len(found) != 1 or len(kinds) != 1:
+        names = ", ".join(sorted(kind.__name__ for kind in kinds)) or "none"
+        raise RunError(f"The runs should be of one benchmark; types of their records: {names}")
+    return found[0]
 
 
 def read_run(path: str | Path) -> Run:

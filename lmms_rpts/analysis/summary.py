@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from itertools import chain
 from shlex import quote
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.reading import shared_benchmark
+from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.base.escaping import did_you_mean, listed, shorten
 from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.rounds import (
@@ -30,7 +31,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note
-from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.stats.intervals import Indices, estimate_mean, numbered
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -48,39 +49,27 @@ class Figures:
     """The figures of one model on some documents.
 
     Attributes:
+        by: the breakdown that the documents are a group of; empty: all documents.
+        group: its value of these documents; None: no value in the data.
         task: the task, if each is summarized separately; else empty.
         rounds: number of its runs that cover any of them.
         documents: number of documents.
         responses: its responses to them, over all rounds.
         unscored: number of responses without a value of the first metric.
-        metrics: figures of the metrics, by name.
         tokens: tokens per response, if reported; without an interval.
+        metrics: figures of the metrics, by name.
     """
 
+    by: str
+    group: str | None
     task: str
     model: str
     rounds: int
     documents: int
     responses: int
     unscored: int
-    metrics: Mapping[str, Figure]
     tokens: Figure
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """The models on the documents with one value of a breakdown; None: no value in the data."""
-
-    value: str | None
-    models: tuple[Figures, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Breakdown:
-    """The models on the documents grouped by the values of one breakdown."""
-
-    by: str
-    groups: tuple[Group, ...]
+    metrics: Mapping[str, Figure]
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,14 +77,13 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        overall: figures over all documents; None if each task is summarized separately.
-        tables: one for the breakdown that is always shown, and one for each requested one.
+        rows: the figures over all documents (of each task, if these are summarized separately),
+            then those of the groups of each breakdown.
         warnings: why some numbers are not comparable or incomplete.
     """
 
     benchmark: Benchmark
-    overall: Group | None
-    tables: tuple[Breakdown, ...]
+    rows: tuple[Figures, ...]
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -103,14 +91,17 @@ class Summary:
         return f"<Summary of {self.benchmark.title}: {models}>"
 
     @property
-    def models(self) -> tuple[Figures, ...]:
-        """The figures of each model over all its documents, or over those of each task."""
-        groups = [self.overall] if self.overall else self.tables[0].groups
-        return tuple(chain.from_iterable(group.models for group in groups))
+    def models(self) -> list[Figures]:
+        """The figures over all documents, or over those of each task."""
+        return self.of("")
+
+    def of(self, by: str) -> list[Figures]:
+        """The figures of the groups of a breakdown."""
+        return [row for row in self.rows if row.by == by]
 
     @property
     def dimensions(self) -> Any:
-        """What averages the sets of ReForm-Eval; None for other benchmarks."""
+        """The module that averages the sets of ReForm-Eval; None for other benchmarks."""
         if self.benchmark.name != "reform":
             return None
         from lmms_rpts.analysis import dimensions
@@ -118,45 +109,26 @@ class Summary:
         return dimensions
 
     def frame(self) -> pd.DataFrame:
-        """One row per group and model.
+        """A row for each of ``rows``, with the fields of ``Figures`` as columns.
 
-        Columns: ``by``, ``group`` (both empty: all documents; only ``group`` empty: no value in the
-        data), ``task`` (empty: all), ``model``, ``rounds``, ``documents``, ``responses``,
-        ``unscored``, and for ``tokens`` and each metric M ``M``, ``M_sd``, ``M_low``, ``M_high``,
-        ``M_n`` (see ``Figure``).
+        A figure M has the columns ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n``.
         """
         import pandas as pd
 
-        groups = [("", self.overall)] if self.overall else []
-        groups += [(table.by, group) for table in self.tables for group in table.groups]
-        rows = [
-            {"by": by, "group": group.value or "", **_row(each)}
-            for by, group in groups
-            for each in group.models
+        frame = pd.json_normalize(self.to_dict()["rows"], sep="_")
+        names = [
+            str(name).removeprefix("metrics_").removesuffix("_value") for name in frame.columns
         ]
-        frame = pd.DataFrame(rows)
+        frame.columns = pd.Index(names)
         # Columns of only None would be no numbers.
-        numbers = frame.columns[frame.columns.get_loc("tokens") :]
-        typed: pd.DataFrame = frame.astype(dict.fromkeys(numbers, float))
+        numbers = dict.fromkeys(names[names.index("tokens") :], float)
+        typed: pd.DataFrame = frame.astype(numbers)
         return typed
 
     def to_dict(self) -> dict[str, Any]:
         """The whole summary, for JSON."""
-        whole = {
-            "overall": self.overall and asdict(self.overall),
-            "tables": [asdict(table) for table in self.tables],
-            "warnings": self.warnings,
-        }
+        whole = {"rows": [asdict(row) for row in self.rows], "warnings": self.warnings}
         return whole | (self.dimensions.dimension_numbers(self.models) if self.dimensions else {})
-
-
-def _row(figures: Figures) -> dict[str, Any]:
-    names = ("task", "model", "rounds", "documents", "responses", "unscored")
-    row = {name: getattr(figures, name) for name in names}
-    for name, figure in {"tokens": figures.tokens, **figures.metrics}.items():
-        row[name] = figure.value
-        row |= {f"{name}_{part}": getattr(figure, part) for part in ("sd", "low", "high", "n")}
-    return row
 
 
 def summarize(
@@ -180,7 +152,7 @@ def summarize(
     Raises:
         RunError: if there is no run, none that has the task, or no such breakdown.
     """
-    benchmark = shared_benchmark(runs)
+    benchmark = benchmark_of_runs(runs)
     known = breakdowns(benchmark) | dict(labels or {})
     if unknown := next((name for name in by if name not in known), None):
         raise RunError(f"Unknown breakdown {unknown!r}; known breakdowns: {', '.join(known)}")
@@ -193,14 +165,11 @@ def summarize(
         )
     parts = _parts(benchmark, [part for run in runs if (part := of_task(run, task)) is not None])
     rounds = {name: rounds_of(own) for name, own in parts.items()}
+    rows = [*_rows(benchmark, rounds, "", lambda record: (None,))]
+    for name in dict.fromkeys((benchmark.by[0], *by)):
+        rows += _rows(benchmark, rounds, name, known[name])
     warnings = [f"{listed(others)}: no responses to the task {task}"] if others else []
-    names = dict.fromkeys((benchmark.by[0], *by))
-    return Summary(
-        benchmark,
-        None if benchmark.by_task else _groups(benchmark, rounds, lambda record: (None,))[0],
-        tuple(Breakdown(name, tuple(_groups(benchmark, rounds, known[name]))) for name in names),
-        (*warnings, *_warnings(benchmark, parts, rounds)),
-    )
+    return Summary(benchmark, tuple(rows), (*warnings, *_warnings(benchmark, parts, rounds)))
 
 
 def breakdowns(benchmark: Benchmark) -> dict[str, Values]:
@@ -234,8 +203,8 @@ Models = Mapping[str, Mapping[str, Sequence[AnyRun]]]
 """The rounds of each model, by task (an empty name: all tasks together) and model."""
 
 
-def _groups(benchmark: Benchmark, models: Models, values_of: Values) -> list[Group]:
-    """The figures of the models on the responses with each value."""
+def _rows(benchmark: Benchmark, models: Models, by: str, values_of: Values) -> Iterator[Figures]:
+    """The figures of the models on the responses with each value of a breakdown."""
     found: dict[str | None, dict[tuple[str, str], list[list[Any]]]] = {}
     for task, rounds_of_models in models.items():
         for model, runs in rounds_of_models.items():
@@ -246,29 +215,35 @@ def _groups(benchmark: Benchmark, models: Models, values_of: Values) -> list[Gro
                         of_round.setdefault(value, []).append(record)
                 for value, records in of_round.items():
                     found.setdefault(value, {}).setdefault((task, model), []).append(records)
-    return [
-        Group(value, tuple(_figures(benchmark, *of, each) for of, each in found[value].items()))
-        for value in sorted(found, key=partial(_order, benchmark))
-    ]
+    for value in sorted(found, key=partial(_order, benchmark)):
+        for of, rounds in found[value].items():
+            yield _figures(benchmark.metrics.values(), rounds, (by, value, *of))
 
 
-def _figures(benchmark: Benchmark, task: str, model: str, rounds: Rounds) -> Figures:
+def _figures(
+    metrics: Iterable[Metric], rounds: Rounds, of: tuple[str, str | None, str, str]
+) -> Figures:
+    """The figures of a model; ``of``: the first four fields."""
+    by, group, task, model = of
     responses = [*chain.from_iterable(rounds)]
-    metrics = benchmark.metrics
-    first = next(iter(metrics.values()))
+    instances = {record.instance.key: record.instance for record in rounds[0]}
+    clusters = numbered([each.cluster for each in instances.values()])
+    first = next(iter(metrics))
     return Figures(
+        by=by,
+        group=group,
         task=task,
         model=model,
         rounds=len(rounds),
         documents=len({record.instance.key for record in responses}),
         responses=len(responses),
         unscored=sum(first.of(record) is None for record in responses),
-        metrics={name: _figure(each, rounds) for name, each in metrics.items()},
         tokens=mean_tokens([[record.tokens for record in records] for records in rounds]),
+        metrics={each.name: _figure(each, rounds, clusters) for each in metrics},
     )
 
 
-def _figure(metric: Metric, rounds: Rounds) -> Figure:
+def _figure(metric: Metric, rounds: Rounds, clusters: Indices) -> Figure:
     """The figure of a metric over documents, each with the mean of its responses with a value."""
     if metric.over:
         values = [metric.over(records) for records in rounds]
@@ -280,10 +255,9 @@ def _figure(metric: Metric, rounds: Rounds) -> Figure:
     known = [there(each) for each in means]
     if len(rounds) > 1:
         return over_rounds([math.fsum(each) / len(each) if each else None for each in known])
-    clusters = {record.instance.key: record.instance.cluster for record in rounds[0]}
     kind = metric.kind
     share = all(each in (0, 1) for each in known[0]) if kind is None else kind == "share"
-    found = estimate_mean(means[0], numbered([*clusters.values()]), share, kind != "count")
+    found = estimate_mean(means[0], clusters, share, kind != "count")
     return Figure(found.value, None, found.low, found.high, found.n)
 
 
@@ -299,19 +273,18 @@ def _warnings(
     yield from dict.fromkeys(
         line for rounds in models.values() for line in same_rounds(rounds, first.of)
     )
+    # Tasks that ask the same questions in other ways.
+    asked: dict[str, dict[str, set[str]]] = {}
     for task, rounds in models.items():
         keys = {
             model: {each.instance.key for run in runs for each in run.responses}
             for model, runs in rounds.items()
         }
         yield from differing_coverage("models", keys, f"documents{f' of {task}' * bool(task)}")
-    # Tasks that ask the same questions in other ways.
-    asked: dict[str, dict[str, set[str]]] = {}
-    for task, runs in parts.items():
-        ids = {str(each.instance.id) for run in runs for each in run.responses if task}
+        ids = {str(each.instance.id) for run in parts[task] for each in run.responses if task}
         asked.setdefault(benchmark.tasks.get(task, task), {})[task] = ids
-    for of_part in asked.values():
-        yield from differing_coverage("tasks", of_part, "documents")
+    for tasks in asked.values():
+        yield from differing_coverage("tasks", tasks, "documents")
     for task, runs in parts.items():
         for run in runs:
             for said in _left_out(benchmark, run, f" to {task}" * bool(task)):
@@ -320,50 +293,38 @@ def _warnings(
 
 def _left_out(benchmark: Benchmark, run: AnyRun, where: str) -> Iterator[str]:
     """What the means of a run leave out."""
-    every, responses = len(run.responses), f"{len(run.responses)} responses{where}"
+    records, of = run.responses, f"of {len(run.responses)} responses{where}"
     first = next(iter(benchmark.metrics.values()))
     accuracy = benchmark.metrics.get("accuracy", first)
-    undecided = [each for each in run.responses if each.undecided]
-    reasons = [
+    undecided = [each for each in records if each.undecided]
+    unscored = [
         each.reason
-        for each in run.responses
+        for each in records
         if first.of(each) is None and not (each.undecided and accuracy is first)
     ]
-    if reasons:
-        yield (
-            f"{len(reasons)} of {responses} have no score, and are left out of {first.name} (most "
-            f"often: {_most(reasons)})"
-        )
+    if unscored:
+        said = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
+        yield f"{said} ({_most(unscored)})"
     if undecided:
-        ends = [
-            document_means(
-                (each.instance.key, otherwise if each.undecided else accuracy.of(each))
-                for each in run.responses
-            )
-            for otherwise in (0.0, 1.0)
-        ]
-        low, high = (math.fsum(known) / len(known) for known in map(there, ends))
+        ends = []
+        for otherwise in (0.0, 1.0):
+            values = (otherwise if each.undecided else accuracy.of(each) for each in records)
+            pairs = zip((each.instance.key for each in records), values, strict=True)
+            ends.append(fmean(there(document_means(pairs))))
+        note = undecided_note(len(undecided), len(records), *ends)
         folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
-        remedy = benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}"
-        yield undecided_note(len(undecided), every, low, high) + remedy
-    failed: dict[str, list[str]] = {}
-    for each in run.responses:
-        for name, finding in getattr(each, "findings", {}).items():
-            if finding.error:
-                failed.setdefault(name.replace("_", " "), []).append(finding.error)
+        yield note + (benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}")
+    failed: dict[str, list[str | None]] = {}
+    for name, finding in chain.from_iterable(getattr(it, "findings", {}).items() for it in records):
+        if finding.error:
+            failed.setdefault(name.replace("_", " "), []).append(finding.error)
     for name, errors in failed.items():
-        yield (
-            f"for {len(errors)} of {responses}, the judge did not answer the question about "
-            f"{name} (most often: {_most(errors)})"
-        )
-    cut = sum(
-        any(said.startswith(CUT) for said in each.transform.problems)
-        for each in run.responses
-        if isinstance(each, RptsRecord)
-    )
-    if cut:
-        yield f"the thinking of {cut} of {responses} is too long: only passages of it are judged"
+        yield f"for {len(errors)} {of}, the judge's answer on {name} is missing ({_most(errors)})"
+    problems = (each.transform.problems for each in records if isinstance(each, RptsRecord))
+    if cut := sum(any(each.startswith(CUT) for each in of_one) for of_one in problems):
+        yield f"the thinking of {cut} {of} is too long: only passages of it are judged"
 
 
 def _most(reasons: Sequence[str | None]) -> str:
-    return Counter(reasons).most_common(1)[0][0] or "no reason given"
+    """The most frequent reason."""
+    return f"most often: {Counter(reasons).most_common(1)[0][0] or 'no reason given'}"

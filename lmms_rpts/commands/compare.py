@@ -86,7 +86,7 @@ def compare(
       lmms-rpts compare results/rpts_eval --by language
     """
     from lmms_rpts.analysis.comparison import adjust_together, compare_runs, response_metrics
-    from lmms_rpts.analysis.reading import shared_benchmark
+    from lmms_rpts.analysis.reading import benchmark_of_runs
     from lmms_rpts.analysis.validity import validity_lines
 
     with Console(stderr=True).status("Comparing the runs ..."):
@@ -94,7 +94,7 @@ def compare(
         (a, *others), rounds = _read(run_a, run_b, by, benchmark, task)
         protect_inputs([a, *others], files)
         found = adjust_together([compare_runs(a, b) for b in others])
-        metrics = response_metrics(shared_benchmark([a]))
+        metrics = response_metrics(benchmark_of_runs([a]))
         judges = validity_lines([a, *others])
     one = found[0] if len(found) == 1 else None
     groups = [[each.name for each in of] for of in by_group(metrics.values()).values()]

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,6 +15,7 @@ from lmms_rpts.commands.blocks import Line, Output
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
 
 if TYPE_CHECKING:
+    from lmms_rpts.analysis.published import Beside
     from lmms_rpts.analysis.summary import Summary
     from lmms_rpts.runs.run import AnyRun
 
@@ -120,8 +121,8 @@ def summarize(
                 *(Line(said, "Note") for said in summary.warnings),
                 *(Line(said, "Judge") for said in validity_lines(_of_task(own, task))),
             ],
-            partial(beside.frame, summary) if beside else summary.frame,
-            partial(beside.to_dict, summary) if beside else summary.to_dict,
+            summary.frame,
+            partial(_plain, summary, beside),
             draw=partial(_plot, summary),
         ).deliver(files)
 
@@ -130,6 +131,10 @@ def _of_task(runs: Sequence[AnyRun], task: str | None) -> Iterator[AnyRun]:
     from lmms_rpts.runs.run import of_task
 
     return (part for run in runs if (part := of_task(run, task)) is not None)
+
+
+def _plain(summary: Summary, beside: Beside | None) -> dict[str, Any]:
+    return summary.to_dict() | ({"published": beside.to_dict()} if beside else {})
 
 
 def _plot(summary: Summary, kind: str) -> bytes:

@@ -189,7 +189,7 @@ def _sheets(view: View) -> Sequence[Sheet]:
     if view.name:
         return summary_sheets(view.summary)
     sheets = summary_sheets(view.summary, ("n", "rpts", "accuracy"))
-    return sheets[len(view.summary.tables[0].groups) < 2 :]
+    return sheets[len({row.group for row in view.summary.of("task")}) < 2 :]
 
 
 def _bar_of(cell: str) -> Figure | None:

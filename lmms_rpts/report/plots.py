@@ -153,7 +153,7 @@ def draw_scatter(summary: Summary, metric: str = "rpts", kind: str = "svg") -> b
     better = {True: "; higher is better", False: "; lower is better", None: ""}[
         summary.benchmark.metrics[metric].higher_is_better
     ]
-    tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
+    tasks = [*{row.group or "" for row in summary.of(summary.benchmark.by[0])}]
     scope = shorten(tasks[0], 60) if len(tasks) == 1 else "all documents"
     axes.set_title(f"{scope}{better}", loc="left")
     axes.grid(axis="y", alpha=0.4)
