@@ -21,7 +21,7 @@ from lmms_rpts.filters.grading import GradingFilter
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import SUFFIX, image_name, load_task
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.clues import language_of
 from lmms_rpts.runs.record import as_text
 from lmms_rpts.scoring.options import Options, blindness, choose_judge
 from lmms_rpts.scoring.question import Question
@@ -81,7 +81,7 @@ class OtherTask:
             text = text or self._read(doc_id, _text_of) or ""
             names = [image_name(self.name, doc_id, at) for at in range(len(images or ()))]
             answer = _joined(self._read(doc_id, _target_of))
-            doc: dict[str, Any] = {"id": None, "answer": answer, "language": _language_of(text)}
+            doc: dict[str, Any] = {"id": None, "answer": answer, "language": language_of(text)}
             doc |= dict.fromkeys(("statement", "context"), text)
             doc |= {"textual_clue": [], "visual_clue": names, "reasoning": []}
             question = Question.of({**doc, "images_known": images is not None}, **place)
@@ -119,13 +119,6 @@ def _scorer_of(filters: Sequence[Any]) -> Scorer:
     options = replace(transform, evidence=score.evidence, decay=last.decay)
     options = replace(options, focus_height=last.focus_height)
     return RptsScorer(filters[1].judge, options=options)
-
-
-def _language_of(text: str) -> Language:
-    """``zh`` if at least three in ten letters of the beginning of a text are Chinese."""
-    letters = [each for each in text[:4000] if each.isalpha()]
-    wide = sum("\u4e00" <= each <= "\u9fff" for each in letters)
-    return "zh" if letters and wide >= 0.3 * len(letters) else "en"
 
 
 def _joined(target: object) -> str:

@@ -19,6 +19,17 @@ Language = Literal["en", "zh"]
 KINDS: tuple[ClueKind, ...] = get_args(ClueKind)
 LANGUAGES: tuple[Language, ...] = get_args(Language)
 
+_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
+_WORD = re.compile(r"[A-Za-z]{2,}")
+
+
+def language_of(text: str) -> Language:
+    """``zh`` if Chinese script prevails at the beginning of a text, else ``en``."""
+    text = text[:4000]
+    # One English word corresponds to one or two Chinese characters.
+    return "zh" if len(_HAN.findall(text)) > 1.5 * len(_WORD.findall(text)) else "en"
+
+
 Evidence = Literal["facts", "image", "both"]
 """What claims about images are judged against: conclusions of the gold reasoning, or the image."""
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Literal
+from collections.abc import Callable, Mapping
+from typing import Any, Literal
 
 from pydantic import Field
 
-from lmms_rpts.base.schema import Number, Several, Share, Text, Whole
+from lmms_rpts.base.schema import Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
+from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.record import FromJudge, Record, unset
 
 
@@ -56,10 +57,10 @@ class AnswerRecord(Record):
         found = self.grades.get(grader)
         return None if found is None else found.score
 
-    def finding(self, name: str) -> str | None:
-        """What a judge said; None if it was not asked, or failed."""
+    def said(self, name: str, word: str) -> float | None:
+        """Whether a judge said this word; None if it was not asked, or failed."""
         found = self.findings.get(name)
-        return None if found is None else found.value
+        return None if found is None or found.value is None else float(found.value == word)
 
     @property
     def final(self) -> str | None:
@@ -82,3 +83,54 @@ class AnswerRecord(Record):
     def scale(self) -> str:
         """What the score measures, such as ``ROUGE-L``; empty: whether the answer is right."""
         return ""
+
+
+class GradedHow(Model):
+    """How an answer was graded: everything except the response that the score depends on."""
+
+    grader: Text = Field(description="the benchmark's setting `grader`")
+    model: Text | None = Field(
+        alias="judge", description="the judge; null if none is asked about this question"
+    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
+
+    @property
+    def judge(self) -> str:
+        """Who graded: ``rule`` or the judge."""
+        return "rule" if self.grader == "rule" or self.model is None else self.model
+
+
+# --- metrics of all benchmarks whose answers are graded -------------------------------------------
+
+
+def _if_scored(value: Callable[[AnswerRecord], float | None]) -> Callable[[Any], float | None]:
+    return lambda record: None if record.score is None else value(record)
+
+
+ACCURACY = Metric("accuracy", lambda record: record.score, words="of the responses with a score")
+COVERAGE = Metric(
+    "grader_coverage",
+    lambda record: float(record.score is not None),
+    higher_is_better=None,
+    head="coverage",
+    words="share with a score",
+    interval=False,
+    tested=False,
+)
+STRICT = (
+    Metric(
+        "accuracy_strict",
+        _if_scored(lambda record: record.value("strict")),
+        head="strict",
+        words="by strict rules, of the answers that they decide",
+    ),
+    Metric(
+        "strict_coverage",
+        _if_scored(lambda record: float(record.value("strict") is not None)),
+        higher_is_better=None,
+        head="decided",
+        words="share of answers that the strict rules decide",
+        interval=False,
+        tested=False,
+    ),
+)

@@ -44,7 +44,6 @@ class GradingScorer(Scorer):
         DATA: name of the data, for messages.
         QUESTION: the type of its questions, which documents are read as.
         RECORD: the type of its records.
-        FAILED: for each finding, what it means that there is none.
         unasked: metrics without a value because the settings leave out their questions.
     """
 
@@ -52,7 +51,6 @@ class GradingScorer(Scorer):
     DATA: ClassVar[str]
     QUESTION: ClassVar[type[Asked]]
     RECORD: ClassVar[type[AnswerRecord]]
-    FAILED: ClassVar[Mapping[str, str]] = {}
     unasked: frozenset[str] = frozenset()
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
@@ -178,7 +176,8 @@ class GradingScorer(Scorer):
             errors = [each for each in asked if each not in (None, NOT_JUDGED)]
             if errors:
                 logger.warning(
-                    "{} of {} {}; first: {}", len(errors), len(asked), self.FAILED[name], errors[0]
+                    "The judge did not say {!r} of {} of {} responses; first: {}",
+                    *(name, len(errors), len(asked), errors[0]),
                 )
 
 

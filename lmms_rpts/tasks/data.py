@@ -113,18 +113,39 @@ class HubData:
     name: str
     wanted: str
 
-    def folder(self, *files: str) -> Path:
-        """The folder; files that match these patterns are downloaded if necessary."""
-        found: Path = self.settings.load().path or _downloaded_once(
-            self.name,
-            files,
-            f"{' and '.join(files)} could not be downloaded from {self.name}",
-            f"Set {self.settings.VARIABLES['path'][0]} {self.wanted}, or retry with a connection.",
-        )
-        return found
+    @property
+    def variable(self) -> str:
+        """The variable with the place of the data."""
+        return str(self.settings.VARIABLES["path"][0])
 
-    def present(self) -> Path | None:
-        """The folder, if it is on this machine; nothing is downloaded."""
+    def place(self, *files: str) -> tuple[Path, str]:
+        """The place of the data, and what to do if they are wrong, in complete sentences.
+
+        Files that match these patterns are downloaded if the setting names no place.
+        """
+        if local := self.settings.load().path:
+            remedy = (
+                f"Fix or complete {local} ({self.variable}), or unset it to download {self.name}."
+            )
+            return local, remedy
+        failed = f"{' and '.join(files)} could not be downloaded from {self.name}"
+        retry = f"Set {self.variable} {self.wanted}, or retry with a connection."
+        folder = _downloaded_once(self.name, files, failed, retry)
+        remedy = (
+            f"The download from {self.name} may be damaged: delete {folder} and retry, or set "
+            f"{self.variable} {self.wanted}."
+        )
+        return folder, remedy
+
+    def missing(self, place: Path, what: str) -> DataError:
+        """The error for a place without files of questions."""
+        return DataError(
+            f"{self.variable}={str(place)!r} is not a folder with {what}. Set it {self.wanted}, or "
+            f"unset it to download {self.name}."
+        )
+
+    def present(self, part: str = "") -> Path | None:
+        """The folder of any part, if it is on this machine; nothing is downloaded."""
         place: Path | None = self.settings.load().path or downloaded(self.name)
         folder = place.parent if place is not None and place.is_file() else place
         return folder if folder is not None and folder.is_dir() else None

@@ -40,7 +40,7 @@ def image_names(value: object) -> tuple[str, ...]:
     listed = isinstance(names, list | tuple) and all(isinstance(each, str) for each in names)
     if not listed or not names:
         raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))  # type: ignore[call-overload, no-any-return]
+    return tuple(map(storable, names))  # type: ignore[call-overload]
 
 
 Identity = Annotated[str, PlainValidator(_identity)]
@@ -75,12 +75,14 @@ class Questions(Generic[Q]):
     Attributes:
         source: where they are.
         questions: the valid questions, in their order.
+        part: the part.
         what: a word for one of them.
         left_out: number of valid questions that cannot be evaluated.
     """
 
     source: Source
     questions: tuple[Q, ...]
+    part: str = ""
     what: str = "question"
     left_out: int = 0
 
@@ -105,7 +107,7 @@ class Questions(Generic[Q]):
         from lmms_rpts.tasks.images import add_image_column
 
         if not self.questions:
-            raise_faults(self.source.place, [f"it contains no {self.what}"], self.source.remedy)
+            self.check()
         columns = {name: [each[name] for each in self.documents] for name in self.documents[0]}
         dataset = Dataset.from_dict(columns)
         if self.source.images is None:
@@ -113,11 +115,19 @@ class Questions(Generic[Q]):
         names = [each.shown.images for each in self.questions]
         return add_image_column(dataset, names, self.source.images, self.source.root)
 
-    def check_images(self) -> None:
-        """Raise a DataError for images that are missing, damaged, or outside of their folder."""
+    def check(self) -> None:
+        """Check before a run that there are questions, and that their images can be shown.
+
+        Raises:
+            DataError: for images that are missing, damaged, or outside of their folder.
+        """
         from lmms_rpts.tasks.images import named_faults
 
         place, _, remedy, root, images = self.source
+        if not self.questions:
+            raise_faults(
+                place, [f"it has no {self.what}s{f' of {self.part}' * bool(self.part)}"], remedy
+            )
         if images is None:
             return
         named = [(f"{self.what} {each.id!r}", each.shown.images) for each in self.questions]  # type: ignore[attr-defined]
@@ -171,7 +181,7 @@ def _load(
     wrongs = [fault for of, fault in faults if not part or of in concerned]
     raise_faults(source.place, wrongs, source.remedy)
     chosen = tuple(each for each in questions if files.part_of(each) in ("", part) or not part)
-    return Questions(source, chosen, files.what, left_out)
+    return Questions(source, chosen, part, files.what, left_out)
 
 
 @lru_cache(maxsize=16)

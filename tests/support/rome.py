@@ -114,7 +114,7 @@ def make_doc(**fields: Any) -> dict[str, Any]:
     """A document as in a ROME task, without its images."""
     return {
         "id": "question_diagrams_1",
-        "task": "diagrams",
+        "subtask": "diagrams",
         "language": "en",
         "question": "Which station does the line end at? A. Oak Hill B. Mill Lane",
         "img_path": ["diagrams/1-0.png"],

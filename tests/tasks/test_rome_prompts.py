@@ -2,26 +2,29 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.rome.arguments import EVALUATORS
-from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.prompts import SUFFIXES, doc_to_messages, doc_to_text, doc_to_visual
+from lmms_rpts.tasks.rome.matchers import RULES, match
+from lmms_rpts.tasks.rome.prompts import ENDINGS, doc_to_messages, doc_to_text, doc_to_visual
+from tests.support.rome import ENTRIES, make_doc
 from tests.support.tables import table
 
 KEYS = "key_items_matching"
 
 
 def doc(question: str, images: int = 1, language: str = "en", evaluator: str = KEYS) -> Any:
-    return {
-        "question": question,
-        "language": language,
-        "evaluator": evaluator,
-        "img_path": [f"{number}.png" for number in range(images)],
-        "images": [Image.new("L", (4, 4), number + 1) for number in range(images)],
-    }
+    kwargs = next(each["evaluator_kwargs"] for each in ENTRIES if each["evaluator"] == evaluator)
+    return make_doc(
+        question=question,
+        language=language,
+        evaluator=evaluator,
+        evaluator_kwargs=json.dumps(kwargs),
+        img_path=[f"{number}.png" for number in range(images)],
+        images=[Image.new("L", (4, 4), number + 1) for number in range(images)],
+    )
 
 
 def shown(document: Any) -> list[str | int]:
@@ -82,8 +85,8 @@ def test_chinese_questions_name_images_in_chinese() -> None:
 
 
 def test_every_evaluator_has_its_suffix_in_both_languages() -> None:
-    assert set(SUFFIXES) == set(EVALUATORS)
-    for evaluator in EVALUATORS:
+    assert set(ENDINGS) == set(RULES)
+    for evaluator in RULES:
         english = doc_to_text(doc("Q?", evaluator=evaluator))
         chinese = doc_to_text(doc("问？", language="zh", evaluator=evaluator))
         if evaluator == KEYS:
@@ -127,7 +130,8 @@ def test_what_is_asked_for_can_be_read(
     assert match(evaluator, kwargs, f"{reasoning}{words}{wrong}") == 0.0
 
 
-def test_lmms_eval_may_add_the_sections_of_other_models() -> None:
-    document = doc("Q?")
-    assert doc_to_text(document, {"default": {"pre_prompt": ""}}) == "Q?"
-    assert len(doc_to_messages(document, {"default": {}})) == 1
+def test_the_texts_of_the_task_stand_around_the_prompt() -> None:
+    document, texts = doc("Q?"), {"pre_prompt": "Look. ", "post_prompt": " Now.", "default": {}}
+    assert doc_to_text(document, texts) == "Look. Q? Now."
+    (message,) = doc_to_messages(document, texts)
+    assert [each.get("text") for each in message["content"]] == ["Look. ", None, "Q? Now."]

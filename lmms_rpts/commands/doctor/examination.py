@@ -153,7 +153,7 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
     for part in dict.fromkeys(benchmark.tasks.values()):
         try:
             questions = benchmark.load(part)
-            questions.check_images()
+            questions.check()
             found[part] = len(questions.questions)
         except DataError as error:
             faults[part] = error

@@ -131,7 +131,7 @@ class OwnData:
         """The questions, with their images checked."""
         remedy, folder = REMEDY, self.images
         source = Source(self.data, (self.data,), remedy, folder, folder)
-        return Questions(source, load(self), "instance")
+        return Questions(source, load(self), what="instance")
 
 
 def load(source: OwnData) -> tuple[Question, ...]:

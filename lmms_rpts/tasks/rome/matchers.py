@@ -8,36 +8,36 @@ described in docs/rome.md. Every function takes time linear in its text.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from typing import Annotated, Any
 
-from lmms_rpts.tasks.rome.arguments import check_arguments
+from annotated_types import Len
+from pydantic import (
+    BaseModel,
+    ConfigDict,
+    Field,
+    StrictBool,
+    StrictFloat,
+    StrictInt,
+    StrictStr,
+    StringConstraints,
+    ValidationError,
+)
+
+from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.base.schema import Share, shown
 
 _INDICATORS = ("Answer:", "Answer", "答案：", "答案:", "答案")
-_BOXED = "\\boxed{"
+_BOXED = re.compile(r"\\boxed\{([^}]+)\}")
 # The space is taken to be U+00A0, as in other ports of these rules.
 _LOOK_ALIKES = str.maketrans({"′": "'", "\u00a0": " ", "‐": "-", "−": "-", "–": "-", "⋅": "·"})
 
 # After this, "<Img>" can't occur: its "I" is removed with the letters of "INST".
 _NO_CHOICE_LETTERS = str.maketrans(dict.fromkeys("INST/"))
 _CHOICE_WORDS = (
-    "boxed",
-    "Answer:",
-    "Answer is",
-    "answer is",
-    "option is",
-    "Correct option",
-    "correct option",
-    "Answer",
-    "answer",
-    "故选",
-    "选择",
-    "正确选项为",
-    "答案选",
-    "答案为",
-    "答案是",
-    "因此",
-    "答案",
+    *("boxed", "Answer:", "Answer is", "answer is", "option is", "Correct option"),
+    *("correct option", "Answer", "answer", "故选", "选择", "正确选项为", "答案选", "答案为"),
+    *("答案是", "因此", "答案"),
 )
 _LEADING_CHOICE = re.compile(r"([A-Z])\.")
 _NOT_A_CHOICE = re.compile(r"[^A-Z]+")
@@ -55,22 +55,9 @@ def extract_answer(response: str) -> str:
     for indicator in _INDICATORS:
         if indicator in response:
             return response.rsplit(indicator, 1)[-1].strip()
-    boxed = _first_box(response)
-    return response if boxed is None else boxed.strip()
-
-
-def _first_box(response: str) -> str | None:
-    """The content of the first box that is not empty, up to its first closing brace."""
-    start = response.find(_BOXED)
-    while start >= 0:
-        start += len(_BOXED)
-        end = response.find("}", start)
-        if end < 0:
-            return None
-        if end > start:
-            return response[start:end]
-        start = response.find(_BOXED, start)
-    return None
+    # Up to the last brace: after it no box is closed, and each would be searched to the end.
+    boxed = _BOXED.search(response[: response.rfind("}") + 1])
+    return boxed[1].strip() if boxed else response
 
 
 def normalise(answer: str) -> str:
@@ -86,8 +73,7 @@ def choice_letters(answer: str) -> str:
     word counts: "Answer: B. Area" gives "BA".
     """
     text = answer.replace("The", "").replace("If", "").translate(_NO_CHOICE_LETTERS).strip()
-    leading = _LEADING_CHOICE.match(text)
-    if leading:
+    if leading := _LEADING_CHOICE.match(text):
         return leading.group(1)
     for word in _CHOICE_WORDS:
         if word in text:
@@ -96,16 +82,9 @@ def choice_letters(answer: str) -> str:
     return _NOT_A_CHOICE.sub("", text)
 
 
-def last_number(answer: str) -> float | None:
-    """The last number, without thousands separators, exponents or fractions. May be infinite."""
-    found = _NUMBER.findall(answer)
-    return float(found[-1]) if found else None
-
-
-def first_number(answer: str) -> float | None:
-    """The first number, read as `last_number` reads it. May be infinite."""
-    found = _NUMBER.search(answer)
-    return None if found is None else float(found.group())
+def numbers(answer: str) -> list[float]:
+    """Its numbers, without thousands separators, exponents or fractions. May be infinite."""
+    return list(map(float, _NUMBER.findall(answer)))
 
 
 def first_time(answer: str) -> int | None:
@@ -122,115 +101,170 @@ def seconds(parts: list[str]) -> int:
     return sum(scale * int(part) for scale, part in zip((3600, 60, 1), parts, strict=False))
 
 
-def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
-    """The published score of an answer, in [0, 1] except for location scores set outside of it.
+# --- the rules -----------------------------------------------------------------------------------
 
-    Args:
-        evaluator: the name of the rule, as in the annotation.
-        evaluator_kwargs: its arguments, as in the annotation.
-        answer: the response, without its thinking; any text.
-    """
-    check_arguments(evaluator, evaluator_kwargs)
-    found = normalise(extract_answer(answer))
-    return float(_MATCHERS[evaluator](found, **evaluator_kwargs))
+_Texts = list[StrictStr]
+_Some = Annotated[_Texts, Len(1)]
+_Words = Annotated[StrictStr, StringConstraints(pattern=r"\S")]
+_Number = Annotated[StrictInt, Field(ge=-(2**63), lt=2**63)] | StrictFloat
+_Time = Annotated[StrictStr, StringConstraints(pattern=r"^-?\d{1,4}(:-?\d{1,4}){0,2}$")]
+_Interval = Annotated[list[_Number], Len(2, 2)] | Annotated[list[_Time], Len(2, 2)]
 
 
-def _key_items(
-    answer: str, key_items: Sequence[Sequence[str]] | Sequence[str], remove_space: bool = False
-) -> bool:
+class Rule(BaseModel):
+    """A published rule with its arguments; it returns the score of a normalised answer."""
+
+    model_config = ConfigDict(extra="forbid", allow_inf_nan=False, frozen=True)
+
+    def __call__(self, answer: str) -> float:
+        raise NotImplementedError
+
+
+class KeyItems(Rule):
     """Whether the answer contains a variant of each list; of a flat list, any item."""
 
-    def fold(text: str) -> str:
-        return (text.replace(" ", "") if remove_space else text).lower()
+    key_items: Annotated[list[_Texts], Len(1)] | _Some
+    remove_space: StrictBool = False
 
-    folded = fold(answer)
+    def __call__(self, answer: str) -> float:
+        items: Any = self.key_items
+        groups = [items] if isinstance(items[0], str) else items
+        text = self._fold(answer)
+        return float(all(any(self._fold(each) in text for each in group) for group in groups))
 
-    def has_any(variants: Sequence[str]) -> bool:
-        return any(fold(variant) in folded for variant in variants)
-
-    if isinstance(key_items[0], str):
-        return has_any([item for item in key_items if isinstance(item, str)])
-    return all(has_any(variants) for variants in key_items)
+    def _fold(self, text: str) -> str:
+        return (text.replace(" ", "") if self.remove_space else text).lower()
 
 
-def _choices(answer: str, label: str) -> bool:
+class Choices(Rule):
     """One letter: the first of the answer; several: the same set, duplicates in the label count."""
-    letters = choice_letters(answer)
-    label = label.upper()
-    if len(label) > 1:
-        return "".join(sorted(label)) == "".join(sorted(set(letters)))
-    return letters[:1] == label
+
+    label: _Words
+
+    def __call__(self, answer: str) -> float:
+        letters, label = choice_letters(answer), self.label.upper()
+        if len(label) > 1:
+            return float("".join(sorted(label)) == "".join(sorted(set(letters))))
+        return float(letters[:1] == label)
 
 
-def _ordered_list(answer: str, order: str | Sequence[str]) -> bool:
+class OrderedList(Rule):
     """Whether the list, joined with commas and without spaces, is a subsequence of the answer."""
-    joined = order if isinstance(order, str) else ",".join(order)
-    place, folded = 0, answer.lower()
-    for character in joined.lower().replace(" ", ""):
-        place = folded.find(character, place) + 1
-        if place == 0:
-            return False
-    return True
+
+    order: _Words | _Some
+
+    def __call__(self, answer: str) -> float:
+        joined = self.order if isinstance(self.order, str) else ",".join(self.order)
+        rest = iter(answer.lower())  # each search goes on where the last one ended
+        return float(all(each in rest for each in joined.lower().replace(" ", "")))
 
 
-def _number(answer: str, value_to_match: int | float) -> bool:
+class Number(Rule):
     """Whether the last number is within 0.001 of the value, or within a tenth of a float value."""
-    found = last_number(answer)
-    if found is None:
-        return False
-    tolerance = abs(value_to_match) * 0.1 if isinstance(value_to_match, float) else 1e-3
-    return abs(found - value_to_match) < tolerance
+
+    value_to_match: _Number
+
+    def __call__(self, answer: str) -> float:
+        value = self.value_to_match
+        tolerance = abs(value) * 0.1 if isinstance(value, float) else 1e-3
+        return float(any(abs(each - value) < tolerance for each in numbers(answer)[-1:]))
 
 
-def _location(
-    answer: str,
-    location_fine_grained: Sequence[str],
-    location_coarse_grained: Sequence[str] = (),
-    fine_grained_score: float = 1.0,
-    coarse_grained_score: float = 0.5,
-) -> float:
+class Location(Rule):
     """The score of the finest place that the answer contains."""
-    folded = answer.lower()
-    if any(place.lower() in folded for place in location_fine_grained):
-        return fine_grained_score
-    if any(place.lower() in folded for place in location_coarse_grained):
-        return coarse_grained_score
-    return 0.0
+
+    location_fine_grained: _Some
+    location_coarse_grained: _Texts = []
+    fine_grained_score: Share = 1.0
+    coarse_grained_score: Share = 0.5
+
+    def __call__(self, answer: str) -> float:
+        folded = answer.lower()
+        if any(place.lower() in folded for place in self.location_fine_grained):
+            return self.fine_grained_score
+        if any(place.lower() in folded for place in self.location_coarse_grained):
+            return self.coarse_grained_score
+        return 0.0
 
 
-def _interval(answer: str, interval: Sequence[Any], units: Sequence[str]) -> bool:
-    """Whether the first number, or time, is in the interval, and a unit occurs anywhere.
+class Interval(Rule):
+    """Whether the first number, or time, is in the interval, and a unit occurs anywhere."""
+
+    interval: _Interval
+    units: _Texts
+
+    def __call__(self, answer: str) -> float:
+        return float(_within(answer, self.interval, self.units))
+
+
+class MultiInterval(Rule):
+    """Whether any interval with its units matches; one without an entry in units never does.
 
     A string of units instead of a list counts letter by letter, as published.
     """
+
+    intervals: Annotated[list[_Interval], Len(1)]
+    units: list[StrictStr | _Texts]
+
+    def __call__(self, answer: str) -> float:
+        pairs = zip(self.intervals, self.units, strict=False)
+        return float(any(_within(answer, interval, list(units)) for interval, units in pairs))
+
+
+def _within(answer: str, interval: Any, units: list[str]) -> bool:
     found: float | None
     if isinstance(interval[0], str):
         found = first_time(answer)
         low, high = (seconds(end.split(":")) for end in interval)
     else:
-        found = first_number(answer)
+        found = next(iter(numbers(answer)), None)
         low, high = interval
     if found is None or not low <= found <= high:
         return False
     return not units or any(unit in answer for unit in units)
 
 
-def _multi_interval(
-    answer: str, intervals: Sequence[Sequence[Any]], units: Sequence[Sequence[str]]
-) -> bool:
-    """Whether any interval with its units matches; one without an entry in units never does."""
-    return any(
-        _interval(answer, interval, its_units)
-        for interval, its_units in zip(intervals, units, strict=False)
-    )
-
-
-_MATCHERS: dict[str, Callable[..., float | bool]] = {
-    "key_items_matching": _key_items,
-    "choices_matching": _choices,
-    "ordered_list_matching": _ordered_list,
-    "number_matching": _number,
-    "location_matching": _location,
-    "interval_matching": _interval,
-    "multi_interval_matching": _multi_interval,
+RULES: Mapping[str, type[Rule]] = {
+    "key_items_matching": KeyItems,
+    "choices_matching": Choices,
+    "ordered_list_matching": OrderedList,
+    "number_matching": Number,
+    "location_matching": Location,
+    "interval_matching": Interval,
+    "multi_interval_matching": MultiInterval,
 }
+"""The rules by the names of their evaluators."""
+
+
+def rule_of(evaluator: object, arguments: object) -> Rule:
+    """The rule of an annotation.
+
+    Raises:
+        ValueError: if the evaluator is unknown, or an argument is missing, unknown or wrong; one
+            sentence without its full stop.
+    """
+    kind = RULES.get(evaluator) if isinstance(evaluator, str) else None
+    if kind is None:
+        near, known = did_you_mean(str(evaluator), RULES), ", ".join(RULES)
+        raise ValueError(f"unknown evaluator {evaluator!r}; known evaluators: {known}.{near}")
+    if not isinstance(arguments, Mapping):
+        raise ValueError(f"{evaluator}: its arguments should be an object, not {shown(arguments)}")
+    try:
+        return kind.model_validate(dict(arguments))
+    except ValidationError as error:
+        fault = error.errors(include_url=False)[0]
+        name, said = str(fault["loc"][0]), f"has a wrong value: {shown(fault['input'])}"
+        known = f"is unknown; known arguments: {', '.join(kind.model_fields)}"
+        wrong = {"missing": "is missing", "extra_forbidden": known}.get(fault["type"], said)
+        raise ValueError(f"{evaluator}: the argument {name!r} {wrong}") from None
+
+
+def match(evaluator: str, evaluator_kwargs: Mapping[str, Any], answer: str) -> float:
+    """The published score of an answer, in [0, 1].
+
+    Args:
+        evaluator: the name of the rule, as in the annotation.
+        evaluator_kwargs: its arguments, as in the annotation; a ValueError if they are wrong.
+        answer: the response, without its thinking; any text.
+    """
+    return rule_of(evaluator, evaluator_kwargs)(normalise(extract_answer(answer)))

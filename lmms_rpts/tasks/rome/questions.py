@@ -8,46 +8,46 @@ from __future__ import annotations
 
 import json
 import re
-from pathlib import Path, PurePosixPath
-from typing import Annotated, Any, ClassVar, Literal
+from functools import cached_property
+from pathlib import Path
+from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, PlainValidator, model_validator
+from pydantic import BeforeValidator, ConfigDict, Field, model_validator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import FieldError, Line, Text, wrong
 from lmms_rpts.base.settings import Place, Table, setting
-from lmms_rpts.reasoning.clues import Language
+from lmms_rpts.reasoning.clues import Language, language_of
+from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt
 from lmms_rpts.runs.record import Asked, ShownQuestion
-from lmms_rpts.tasks.data import DataError, HubData, shows_images
-from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Questions, Source
-from lmms_rpts.tasks.rome.arguments import check_arguments
+from lmms_rpts.tasks.data import HubData, shows_images
+from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Source
+from lmms_rpts.tasks.rome.matchers import Rule, rule_of
 
-SUBTASKS = (
-    *("academic", "diagrams", "puzzles_games", "memes"),
-    *("geo", "recognition", "multi", "spatial"),
-)
-_LLM_RECOMMENDED = frozenset({"diagrams"})
-"""The subtasks that the publishers recommend to grade by a language model."""
-
-HUB_DATASET, HUB_FILE = "BAAI/ROME", "data/test.json"
+Subtask = Literal[
+    "academic", "diagrams", "puzzles_games", "memes", "geo", "recognition", "multi", "spatial"
+]
+SUBTASKS: tuple[Subtask, ...] = get_args(Subtask)
 MARKER = re.compile(r"<\s*image[\s_]*(\d{1,9})\s*>", re.IGNORECASE)
 """A reference to an image in a question, numbered from 1."""
 
-_ALIASES = {
-    "academics": "academic",
-    "diagram": "diagrams",
-    **dict.fromkeys(("puzzle", "puzzles", "game", "games"), "puzzles_games"),
-    **dict.fromkeys(("puzzle_game", "puzzles_and_games"), "puzzles_games"),
-    "meme": "memes",
-    **dict.fromkeys(("geolocation", "geo_location", "geo_vqa"), "geo"),
-    **dict.fromkeys(("multi_image", "multi_images", "multiple_images"), "multi"),
-    "spatial_reasoning": "spatial",
-    **{name: name for name in SUBTASKS},
-}
-_HAN = re.compile(r"[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff]")
-_WORD = re.compile(r"[A-Za-z]{2,}")
+# Parts of the names of the subtasks, for annotations that call them otherwise.
+_STEMS = ("academic", "diagram", "puzzle", "game", "meme", "geo", "recogn", "multi", "spatial")
 _FIRST_CHOICE = re.compile(r"(?<![A-Za-z.])[(（]?A[)）.．、:：]")
+
+CONCLUSION_SHOWN = 4000
+"""Number of characters at the end of the thinking that are compared with the answer."""
+
+# "Let me zoom in on the sign", "I ran a reverse image search", 我用谷歌搜索了一下
+_TOOL = re.compile(
+    r"search|googl|\bbing\b|brows|look(?:ed|ing|s)?\s(?:\w+\s){0,3}up\b|\bweb|internet|online"
+    r"|wikipedia|database|zoom|crop|magnif|enhanc|\btools?\b|python|\bcode|script|execut"
+    r"|\b(?:ran|run|running)\b|calculator|\bocr\b|\bapi\b"
+    r"|搜索|搜寻|检索|查询|查阅|查了|谷歌|百度|网络|网页|网上|在线|数据库|放大|裁剪|截取|工具|代码|程序|脚本"
+    r"|运行|执行|计算器",
+    re.IGNORECASE,
+)
 
 
 class RomeSettings(Table, env_prefix="ROME_"):
@@ -72,7 +72,8 @@ class RomeSettings(Table, env_prefix="ROME_"):
 
     def grader_of(self, subtask: str) -> str:
         """The grader whose grade counts for a subtask: ``rule`` or ``llm``."""
-        recommended = self.grader == "recommended" and subtask in _LLM_RECOMMENDED
+        # The publishers recommend to grade diagrams by a language model.
+        recommended = self.grader == "recommended" and subtask == "diagrams"
         return "llm" if recommended or self.grader == "llm" else "rule"
 
     def asks_judge(self, subtask: str) -> bool:
@@ -81,15 +82,6 @@ class RomeSettings(Table, env_prefix="ROME_"):
 
 
 # --- questions -----------------------------------------------------------------------------------
-
-
-def _subtask(value: object) -> str:
-    if value not in SUBTASKS:
-        raise FieldError(
-            "cannot be found from the field 'task', the images' folder or the id; known subtasks: "
-            + ", ".join(SUBTASKS)
-        )
-    return str(value)
 
 
 def _canonical(value: object) -> str:
@@ -101,13 +93,11 @@ def _canonical(value: object) -> str:
     return storable(json.dumps(value, ensure_ascii=False, sort_keys=True))
 
 
-def _label(value: object) -> str | None:
-    return (
-        value if value is None else storable(value if isinstance(value, str) else json.dumps(value))
-    )
+def _as_text(value: object) -> object:
+    return value if isinstance(value, str | None) else json.dumps(value)
 
 
-_Label = Annotated[str | None, BeforeValidator(_label)]
+_Label = Annotated[Text | None, BeforeValidator(_as_text)]
 
 
 class RomeQuestion(Asked):
@@ -116,7 +106,7 @@ class RomeQuestion(Asked):
     model_config = ConfigDict(populate_by_name=True)
 
     id: Annotated[Identity, Field(validation_alias="question_id", description="id of the question")]
-    subtask: Annotated[str, PlainValidator(_subtask), Field(description="one of eight")]
+    subtask: Subtask = Field(description="by the field `task`, else by the id")
     language: Language = Field(description="by the script of the question")
     question: Line = Field(description="the question, with marks for its images")
     img_path: ImageNames | tuple[()] = Field(default=(), description="its images, by number")
@@ -124,7 +114,7 @@ class RomeQuestion(Asked):
     evaluator_kwargs: Annotated[Text, BeforeValidator(_canonical)] = Field(
         description="the arguments of that rule, as JSON"
     )
-    reference: Annotated[str, BeforeValidator(lambda value: _label(value) or "")] = Field(
+    reference: Annotated[Text, BeforeValidator(_as_text)] = Field(
         default="", description="the answer as its author wrote it; rules don't read it"
     )
     image_type: _Label = Field(default=None, description="as published; null if not given")
@@ -140,14 +130,13 @@ class RomeQuestion(Asked):
                 raise FieldError(
                     f"it names {marker[0]!r}, but has {count} image(s), numbered from 1"
                 )
-        check_arguments(self.evaluator, self.arguments)
+        _ = self.rule  # raises if its arguments are wrong
         return self
 
-    @property
-    def arguments(self) -> dict[str, Any]:
-        """The arguments of its rule."""
-        found: dict[str, Any] = json.loads(self.evaluator_kwargs)
-        return found
+    @cached_property
+    def rule(self) -> Rule:
+        """The published rule that grades it."""
+        return rule_of(self.evaluator, json.loads(self.evaluator_kwargs))
 
     @property
     def shown(self) -> ShownQuestion:
@@ -162,8 +151,6 @@ class RomeQuestion(Asked):
 
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request about a response."""
-        from lmms_rpts.tasks.rome.scorer import CONCLUSION_SHOWN, tool_passages
-
         passages = tool_passages(thinking).text if kind == "pretended_tools" else ""
         return self.language, {
             "question": self.question,
@@ -173,59 +160,42 @@ class RomeQuestion(Asked):
         }
 
 
-def language_of(question: str) -> str:
-    """``zh`` if Chinese script prevails in a question before its choices, else ``en``."""
-    text = MARKER.sub(" ", question)
-    asked = _FIRST_CHOICE.split(text, maxsplit=1)[0]
-    asked = asked if asked.strip() else text
-    # One English word corresponds to one or two Chinese characters.
-    return "zh" if len(_HAN.findall(asked)) > 1.5 * len(_WORD.findall(asked)) else "en"
+def tool_passages(thinking: str) -> Excerpt:
+    """The part of a thinking that may pretend to use tools."""
+    return excerpt(thinking, THINKING_SHOWN, _TOOL.search)
 
 
 # --- the data ------------------------------------------------------------------------------------
 
-_HUB = HubData(RomeSettings, HUB_DATASET, "to a local folder with its annotations and images")
+_WANTED = "to a folder with JSON or JSONL files of questions (also in data/) and their images"
+HUB = HubData(RomeSettings, "BAAI/ROME", _WANTED)
 
 
 def _source(part: str) -> Source:
     """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary."""
-    local, shown = RomeSettings.load().path, shows_images()
-    if local is None:
-        folder = _HUB.folder("data/**" if shown else HUB_FILE)
-        remedy = (
-            f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry, or "
-            "set ROME_PATH to a local folder."
-        )
-        return Source(folder, (folder / HUB_FILE,), remedy, folder, folder if shown else None)
-    folder, files = local, [local]
-    if local.is_dir():
-        places = [path for place in (local, local / "data") for path in sorted(place.glob("*.*"))]
-        files = [path for path in places if path.suffix in (".json", ".jsonl")]
-    else:
-        folder = local.parent
-    if not files or not files[0].is_file():
-        raise DataError(
-            f"ROME_PATH={str(local)!r} is not a folder with annotations. Set it to a folder with "
-            "JSON or JSONL files of questions (also in data/) and their images, or unset it "
-            f"to download {HUB_DATASET}."
-        )
-    remedy = f"Fix or complete {local} (ROME_PATH), or unset ROME_PATH to download {HUB_DATASET}."
-    return Source(local, tuple(files), remedy, folder, folder if shown else None)
+    shown = shows_images()
+    place, remedy = HUB.place("data/**" if shown else "data/test.json")
+    folder = place if place.is_dir() else place.parent
+    found = [*sorted(place.glob("*")), *sorted(place.glob("data/*"))] or [place]
+    files = [each for each in found if each.is_file() and each.suffix in (".json", ".jsonl")]
+    if not files:
+        raise HUB.missing(place, "annotations")
+    return Source(place, tuple(files), remedy, folder, folder if shown else None)
 
 
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
     """Images are looked up next to the file that names them, then in the folder of the data."""
+    names = (str(entry.get(each)).lower() for each in ("task", "question_id"))
+    stem = next((each for name in names for each in _STEMS if each in name), "?")
+    entry["subtask"] = next((each for each in SUBTASKS if stem in each), "")
+    question = MARKER.sub(" ", str(entry.get("question")))
+    asked = _FIRST_CHOICE.split(question, maxsplit=1)[0]
+    entry["language"] = language_of(asked if asked.strip() else question)
     paths = entry.get("img_path")
-    first = paths[0] if isinstance(paths, list) and paths else paths
-    folders = PurePosixPath(first).parts[:-1] if isinstance(first, str) else ()
-    identity = re.sub(r"^question_|_?\d+$", "", _name(entry.get("question_id")))
-    names = map(_name, (entry.get("task"), *folders, identity))
-    subtask = next((_ALIASES[name] for name in names if name in _ALIASES), "")
-    entry |= {"subtask": subtask, "language": language_of(str(entry.get("question")))}
     if isinstance(paths, str | list):
         listed = [paths] if isinstance(paths, str) else paths
         entry["img_path"] = [_beside(source.root, row.file.parent, each) for each in listed]
-    return subtask, ""
+    return entry["subtask"], ""
 
 
 def _beside(root: Path, folder: Path, name: Any) -> Any:
@@ -237,10 +207,6 @@ def _beside(root: Path, folder: Path, name: Any) -> Any:
         return name
 
 
-def _name(text: object) -> str:
-    return re.sub(r"[\W_]+", "_", str(text).lower()).strip("_")
-
-
 FILES: QuestionFiles[RomeQuestion] = QuestionFiles(
     what="question",
     kind=RomeQuestion,
@@ -250,13 +216,4 @@ FILES: QuestionFiles[RomeQuestion] = QuestionFiles(
     part_of=lambda question: question.subtask,
     needed=frozenset({"question_id", "question", "evaluator"}),
 )
-
-
-def load(part: str) -> Questions[RomeQuestion]:
-    """The questions of a subtask."""
-    return FILES.load(part)
-
-
-def images_folder(part: str) -> Path | None:
-    """The folder of the images on this machine; None if there is none. Downloads nothing."""
-    return _HUB.present()
+load = FILES.load

@@ -6,23 +6,28 @@ it consistent with the answer, does it pretend to use tools?
 
 from __future__ import annotations
 
-import re
 import string
-from collections.abc import Mapping, Sequence
 from decimal import Decimal
+from functools import partial
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import ClassVar
 
 from pydantic import Field
 
-from lmms_rpts.base.schema import Model, Text
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.grading.grader import Kind, find_final_answer, grade
+from lmms_rpts.grading.grader import grade
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
-from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, JudgeConfigurationError
-from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt
-from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.runs.answers import (
+    ACCURACY,
+    COVERAGE,
+    STRICT,
+    AnswerRecord,
+    Finding,
+    Grade,
+    GradedHow,
+)
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.grading import (
     SCORES,
@@ -35,63 +40,41 @@ from lmms_rpts.scoring.grading import (
 )
 from lmms_rpts.scoring.verdicts import verdict_parser
 from lmms_rpts.tasks.data import needed_judge
-from lmms_rpts.tasks.rome.matchers import extract_answer, match
-from lmms_rpts.tasks.rome.questions import SUBTASKS, RomeQuestion, RomeSettings
-
-CONCLUSION_SHOWN = 4000
-"""Number of characters at the end of the thinking that are compared with the answer."""
-
-# "Let me zoom in on the sign", "I ran a reverse image search", 我用谷歌搜索了一下
-_TOOL = re.compile(
-    r"search|googl|\bbing\b|brows|look(?:ed|ing|s)?\s(?:\w+\s){0,3}up\b|\bweb|internet|online"
-    r"|wikipedia|database|zoom|crop|magnif|enhanc|\btools?\b|python|\bcode|script|execut"
-    r"|\b(?:ran|run|running)\b|calculator|\bocr\b|\bapi\b"
-    r"|搜索|搜寻|检索|查询|查阅|查了|谷歌|百度|网络|网页|网上|在线|数据库|放大|裁剪|截取|工具|代码|程序|脚本"
-    r"|运行|执行|计算器",
-    re.IGNORECASE,
-)
+from lmms_rpts.tasks.rome.matchers import Choices, Number, Rule, extract_answer, normalise
+from lmms_rpts.tasks.rome.questions import SUBTASKS, RomeQuestion, RomeSettings, tool_passages
 
 # Two folders: a digest of the templates in a folder is recorded with each score.
 _GRADING, _THINKING = (Path(__file__).parent / f"{name}_prompts" for name in ("answer", "thinking"))
-_GRADED = {"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"}
-_COMPARED = {"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"}
-_WORDS = {
-    "grade": ("correct", "incorrect", "正确", "错误"),
-    "consistency": ("consistent", "inconsistent", "一致", "不一致"),
-    "pretended_tools": ("pretended", "none", "假装", "没有"),
-}
+_question_kind = partial(RequestKind, most_tokens=512)
 REQUEST_KINDS = (
-    RequestKind("grade", 512, _GRADED, "correct or incorrect", _GRADING, _WORDS["grade"]),
-    RequestKind(
-        *("consistency", 512, _COMPARED, "consistent or inconsistent", _GRADING),
-        words=_WORDS["consistency"],
+    _question_kind(
+        "grade",
+        fields={"question": "⟦1⟧", "reference": "⟦2⟧", "answer": "⟦3⟧"},
+        wanted="correct or incorrect",
+        templates=_GRADING,
+        words=("correct", "incorrect", "正确", "错误"),
     ),
-    RequestKind(
-        *("pretended_tools", 512, {"thinking": "⟦1⟧"}, "pretended or none", _THINKING),
-        words=_WORDS["pretended_tools"],
+    _question_kind(
+        "consistency",
+        fields={"question": "⟦1⟧", "thinking": "⟦2⟧", "answer": "⟦3⟧"},
+        wanted="consistent or inconsistent",
+        templates=_GRADING,
+        words=("consistent", "inconsistent", "一致", "不一致"),
+    ),
+    _question_kind(
+        "pretended_tools",
+        fields={"thinking": "⟦1⟧"},
+        wanted="pretended or none",
+        templates=_THINKING,
+        words=("pretended", "none", "假装", "没有"),
         longest_reason=QUOTING,
     ),
 )
-_parse_grade = verdict_parser({"correct": "正确", "incorrect": "不正确|错误"})
 _PARSERS = {
+    "grade": verdict_parser({"correct": "正确", "incorrect": "不正确|错误"}),
     "consistency": verdict_parser({"consistent": "一致", "inconsistent": "不一致"}),
     "pretended_tools": verdict_parser({"pretended": "假装", "none": "没有"}),
 }
-
-
-class RomeGrading(Model):
-    """How the answer was graded."""
-
-    grader: Text = Field(description="ROME_GRADER")
-    model: Text | None = Field(
-        alias="judge", description="the judge; null if none is asked about this question"
-    )
-    prompt_version: Text = Field(description="version of the judge's prompts")
-
-    @property
-    def judge(self) -> str:
-        """Who graded: ``rule`` or the judge."""
-        return "rule" if self.grader == "rule" or self.model is None else self.model
 
 
 class RomeRecord(AnswerRecord):
@@ -106,53 +89,23 @@ class RomeRecord(AnswerRecord):
     FILTER: ClassVar[str] = "rome_answer"
 
     instance: RomeQuestion = Field(description="the question, without its images")
-    settings: RomeGrading = Field(description="how the answer was graded")
-
-
-def _said(name: str, word: str) -> Any:
-    """Whether a judge said this word; None if it was not asked, or failed."""
-
-    def value(record: RomeRecord) -> float | None:
-        found = record.finding(name)
-        return None if found is None else float(found == word)
-
-    return value
+    settings: GradedHow = Field(description="how the answer was graded")
 
 
 METRICS = by_name(
-    Metric("accuracy", lambda record: record.score, words="of the responses with a score"),
-    Metric(
-        "accuracy_strict",
-        lambda record: None if record.score is None else record.value("strict"),
-        head="strict",
-        words="by strict rules, of the answers that they decide",
-    ),
-    Metric(
-        "strict_coverage",
-        lambda record: None if record.score is None else record.value("strict") is not None,
-        higher_is_better=None,
-        head="decided",
-        words="share of answers that the strict rules decide",
-        interval=False,
-        tested=False,
-    ),
-    Metric(
-        "grader_coverage",
-        lambda record: record.score is not None,
-        higher_is_better=None,
-        words="share with a score",
-        tested=False,
-    ),
+    ACCURACY,
+    *STRICT,
+    COVERAGE,
     Metric(
         "thinking_answer_consistency",
-        _said("consistency", "consistent"),
+        lambda record: record.said("consistency", "consistent"),
         head="consistency",
         words="share of answers that agree with the thinking",
         optional=True,
     ),
     Metric(
         "pretended_tools",
-        _said("pretended_tools", "pretended"),
+        lambda record: record.said("pretended_tools", "pretended"),
         higher_is_better=False,
         head="pretended tools",
         words="share of thinkings that pretend to use tools or to search",
@@ -172,44 +125,30 @@ class RomeScorer(GradingScorer):
     QUESTION = RomeQuestion
     RECORD = RomeRecord
     METRICS = METRICS
-    FAILED: ClassVar[Mapping[str, str]] = {
-        "consistency": "answers could not be compared with their thinking",
-        "pretended_tools": "thinkings could not be searched for pretended tools",
-    }
-    unjudged = NOT_JUDGED
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.rome = RomeSettings.load()
-        metrics = {"consistency": "thinking_answer_consistency"}
-        unasked = {*self.FAILED} - {*self.rome.questions}
-        self.unasked = frozenset(metrics.get(name, name) for name in unasked)
+        asked = {
+            "thinking_answer_consistency": self.rome.consistency,
+            "pretended_tools": self.rome.pretended_tools,
+        }
+        self.unasked = frozenset(metric for metric, is_asked in asked.items() if not is_asked)
         super().__init__(settings, judge)
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
-        if not any(map(self.rome.asks_judge, SUBTASKS)):
+        rome, named = self.rome, self.settings.judge or default
+        # If only diagrams need one, the check of their task says that none is set.
+        only_diagrams = rome.grader == "recommended" and not rome.questions
+        if not any(map(rome.asks_judge, SUBTASKS)) or (only_diagrams and named is None):
             return NO_JUDGE
-        try:
-            return needed_judge(self.settings, self.rome, self.rome.questions, default)
-        except JudgeConfigurationError as error:
-            # Only the documents show whether a judge is asked; the task's check has read them.
-            if self.rome.grader != "recommended" or self.rome.questions:
-                raise
-            self.unjudged = f"not judged: {str(error).splitlines()[0]}"
-            return NO_JUDGE
+        return needed_judge(self.settings, rome, rome.questions, default)
 
     def rules(self, answer: str, question: RomeQuestion) -> dict[str, Grade]:
         """The grade by the published rules, and the strict one."""
-        evaluator, arguments = question.evaluator, question.arguments
-        strict = grade_strictly(evaluator, arguments, answer)
-        return {
-            "rule": Grade(
-                score=match(evaluator, arguments, answer),
-                answer=extract_answer(answer),
-                rule=evaluator,
-            ),
-            "strict": Grade(score=strict, answer=find_final_answer(answer), rule=evaluator),
-        }
+        found, rule = extract_answer(answer), question.rule
+        published = Grade(score=rule(normalise(found)), answer=found, rule=question.evaluator)
+        return {"rule": published, "strict": grade_strictly(rule, answer)}
 
     def asks(self, question: RomeQuestion) -> bool:
         """Whether a judge grades this subtask, or is asked about the thinking."""
@@ -228,8 +167,8 @@ class RomeScorer(GradingScorer):
         if self.counting(question, grades) == "llm":
             found = known_grade(question.reference, given.answer)
             if found is None:
-                request = self.request("grade", question, given, _parse_grade)
-                found = graded_by(await judge.ask(request), "correct", self.unjudged)
+                request = self.request("grade", question, given, _PARSERS["grade"])
+                found = graded_by(await judge.ask(request), "correct")
             judged["llm"] = found
         for name in self.rome.questions if given.thinking else ():
             if name == "consistency" and not given.answer.strip():
@@ -239,54 +178,26 @@ class RomeScorer(GradingScorer):
             findings[name] = found_by(verdict, left_out=unseen)
         return judged, findings
 
-    def graded_how(self, question: RomeQuestion) -> RomeGrading:
+    def graded_how(self, question: RomeQuestion) -> GradedHow:
         """The grader, the judge and its prompts."""
-        return RomeGrading(
+        return GradedHow(
             grader=self.rome.grader,
             judge=self.judge if self.asks(question) else None,
             prompt_version=self.prompts.version("grade"),
         )
 
 
-def tool_passages(thinking: str) -> Excerpt:
-    """The part of a thinking that may pretend to use tools."""
-    return excerpt(thinking, THINKING_SHOWN, _TOOL.search)
-
-
-def grade_strictly(evaluator: str, kwargs: Mapping[str, Any], answer: str) -> float | None:
-    """The score of an answer by ``lmms_rpts.grading``, in [0, 1]; None if it cannot decide.
-
-    Args:
-        evaluator: the name of the published rule.
-        kwargs: its arguments, which have been checked.
-        answer: the response; any text.
-    """
-
-    def score(kind: Kind, golds: Sequence[str], tolerance: float = 0.0) -> float | None:
-        marks = string.ascii_uppercase if kind == "choice" else ()
-        return SCORES[grade(answer, golds, kind=kind, marks=marks, tolerance=tolerance).outcome]
-
-    def within(interval: Sequence[Any], units: Sequence[str]) -> float | None:
-        low, high = interval
-        # Times are not read, and a number needs its unit.
-        if isinstance(low, str) or low + high == 0 or not any(u in answer for u in units or [""]):
-            return None
-        middle = (low + high) / 2
-        golds = [f"{middle} {unit}".strip() for unit in units or [""]]
-        return score("number", golds, abs((high - low) / 2 / middle) * (1 + 1e-9))
-
-    if evaluator == "choices_matching":
-        return score("choice", [kwargs["label"].upper()])
-    if evaluator == "number_matching":
+def grade_strictly(rule: Rule, answer: str) -> Grade:
+    """The grade of a response by ``lmms_rpts.grading``: a choice or a number, else none."""
+    if isinstance(rule, Choices):
+        gold, marks = rule.label.upper(), string.ascii_uppercase
+        found = grade(answer, gold, kind="choice", marks=marks)
+    elif isinstance(rule, Number):
         # Half of the last decimal place, and never more than the published tenth of the value.
-        value = Decimal(str(kwargs["value_to_match"]))
+        value = Decimal(str(rule.value_to_match))
         place = Decimal(1).scaleb(int(value.as_tuple().exponent)) / 2
-        allowed = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) * (1 + 1e-9))
-        return score("number", [str(value)], allowed)
-    if evaluator == "interval_matching":
-        return within(kwargs["interval"], kwargs["units"])
-    if evaluator == "multi_interval_matching":
-        pairs = zip(kwargs["intervals"], kwargs["units"], strict=False)
-        found = [within(each, [us] if isinstance(us, str) else us) for each, us in pairs]
-        return 1.0 if 1.0 in found else None if None in found or not found else 0.0
-    return None  # free texts: the rules confirm some right ones, and never say that one is wrong
+        allowed = 0.0 if value == int(value) else min(0.1, float(place / abs(value)) + 1e-9)
+        found = grade(answer, str(value), kind="number", tolerance=allowed)
+    else:  # free texts and intervals: a rule that only confirms would flatter
+        return Grade(score=None, reason="the strict rules grade choices and numbers")
+    return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)

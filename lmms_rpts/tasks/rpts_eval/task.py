@@ -20,7 +20,7 @@ from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import DataError, HubData, shows_images
+from lmms_rpts.tasks.data import HubData, shows_images
 from lmms_rpts.tasks.questions import Identity, QuestionFiles, Questions, Source
 
 HUB_DATASET = "nimingshuaishi/RPTS-Eval"
@@ -70,19 +70,11 @@ def _source(part: str) -> Source:
         return Source(
             DEMO, (DEMO / "instances.json",), "Install lmms-rpts again.", DEMO, DEMO / IMAGES
         )
-    name, local = f"texts_{part}.json", RptsSettings.load().path
-    folder = _HUB.folder(name, *[f"{IMAGES}/**"] * shows_images())
-    remedy = f"The download from {HUB_DATASET} may be damaged: delete {folder} and retry."
-    if local is not None:
-        remedy = (
-            f"Fix or complete {folder} (RPTS_PATH), or unset RPTS_PATH to download {HUB_DATASET}."
-        )
-        if not (folder / name).is_file():
-            raise DataError(
-                f"RPTS_PATH={str(folder)!r} is not a folder with {name}. Set it {_SET}, or unset "
-                f"it to download {HUB_DATASET}."
-            )
-    images = folder / IMAGES if shows_images() else None
+    name, shown = f"texts_{part}.json", shows_images()
+    folder, remedy = _HUB.place(name, *[f"{IMAGES}/**"] * shown)
+    if not (folder / name).is_file():
+        raise _HUB.missing(folder, name)
+    images = folder / IMAGES if shown else None
     return Source(folder / name, (folder / name,), remedy, folder, images)
 
 
@@ -117,7 +109,7 @@ def check(task: str) -> None:
         from lmms_rpts.runs.validity import read_validity_file
 
         read_validity_file(settings.validity)
-    load(TASKS[task]).check_images()
+    load(TASKS[task]).check()
 
 
 def _default(task: str) -> str | None:

@@ -1,0 +1,334 @@
+"""ROME: its questions and their faults, which grader counts, and the metrics by lmms-eval."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from lmms_rpts.filters.grading import all_filters
+from lmms_rpts.filters.session import reset_session
+from lmms_rpts.judging.types import JudgeConfigurationError
+from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.registry import check_tasks, read_questions
+from lmms_rpts.tasks.rome.matchers import RULES
+from lmms_rpts.tasks.rome.questions import FILES, SUBTASKS, RomeQuestion
+from lmms_rpts.tasks.rome.scorer import METRICS
+from lmms_rpts.tasks.rome.task import process_results
+from tests.support import oracle
+from tests.support.environment import VARIABLES, configure
+from tests.support.judge_server import JudgeServer, constant
+from tests.support.lmms import Run, run_lmms_eval
+from tests.support.reference import reference
+from tests.support.rome import ENTRIES, changed, draw_images, make_doc, write_responses, write_rome
+from tests.support.tables import table
+
+FIRST = "question_academic_1"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    reset_session()
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    found = tmp_path / "rome"
+    found.mkdir()
+    monkeypatch.setenv("ROME_PATH", str(found))
+    return write_rome(found)
+
+
+def write(path: Path, content: Any) -> None:
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(content if isinstance(content, str) else json.dumps(content), encoding="utf-8")
+
+
+def every() -> tuple[RomeQuestion, ...]:
+    return FILES.load().questions
+
+
+def error_of(*tasks: str) -> str:
+    with pytest.raises(DataError) as caught:
+        check_tasks(tasks or ["rome"])
+    return str(caught.value)
+
+
+# --- questions -----------------------------------------------------------------------------------
+
+
+@table(
+    "name, content",
+    ("any.json", json.dumps(ENTRIES)),
+    ("data/test.json", json.dumps(ENTRIES)),
+    ("bom.jsonl", "\ufeff" + "\r\n".join(json.dumps(each) for each in ENTRIES)),
+    ("by_id.json", json.dumps({each["question_id"]: each for each in ENTRIES})),
+    ("ids.json", json.dumps({e["question_id"]: dict(list(e.items())[1:]) for e in ENTRIES})),
+)
+def test_annotations_in_every_form(folder: Path, name: str, content: str) -> None:
+    expected = every()
+    assert {each.subtask for each in expected} == {*SUBTASKS}
+    assert {each.evaluator for each in expected} == {*RULES}
+    (folder / "annotation.json").unlink()
+    write(folder / name, content)
+    assert every() == expected
+    check_tasks(["rome"])
+    (folder / name).unlink()
+    write_rome(folder)
+
+
+def test_a_file_of_annotations_and_no_images(tmp_path: Path, monkeypatch: Any) -> None:
+    """The publishers' README needs no images to grade; a model needs them."""
+    write(tmp_path / "a.json", [{k: v for k, v in e.items() if k != "img_path"} for e in ENTRIES])
+    monkeypatch.setenv("ROME_PATH", str(tmp_path / "a.json"))
+    assert sum(map(len, read_questions("rome").values())) == len(ENTRIES)
+    assert "it has no image" in error_of("rome_geo")
+
+
+def test_files_of_other_kinds_and_questions_that_are_there_twice(folder: Path) -> None:
+    whole = every()
+    write(folder / "predictions.json", [{"question_id": FIRST, "question": "?", "answer": "B"}])
+    write(folder / "numbers.json", [1, 2])
+    write(folder / "part.json", ENTRIES[2:5])
+    assert every() == whole
+    write(folder / "part.json", [ENTRIES[0] | {"reference": "C"}])
+    assert f"question '{FIRST}' occurs more than once" in error_of("rome_academic")
+    check_tasks(["rome_geo"])
+
+
+@table(
+    "changes, subtask",
+    ({"task": "Puzzles & Games"}, "puzzles_games"),
+    ({"task": "multi-image"}, "multi"),
+    ({"task": None, "question_id": "Question_spatial3"}, "spatial"),
+)
+def test_the_subtask(folder: Path, changes: dict[str, Any], subtask: str) -> None:
+    entries = changed(ENTRIES[:1], FIRST, **changes)
+    write(folder / "annotation.json", entries)
+    draw_images(folder, entries)
+    assert [each.subtask for each in every()] == [subtask]
+
+
+@table(
+    "changes, said",
+    ({"question": " "}, "question should be a non-empty string, not ' '"),
+    ({"img_path": []}, "it has no image"),
+    ({"img_path": [1]}, "img_path"),
+    ({"img_path": "../x.png"}, "may be outside of"),
+    ({"img_path": "academic/none.png"}, "academic/none.png is missing"),
+    ({"question": "<image 2>?"}, "it names '<image 2>', but has 1 image(s), numbered from 1"),
+    ({"evaluator": "choice_matching"}, "unknown evaluator 'choice_matching'"),
+    ({"evaluator_kwargs": "B"}, "evaluator_kwargs"),
+    ({"evaluator_kwargs": {}}, "choices_matching: the argument 'label' is missing"),
+    ({"task": "odd", "question_id": "q7"}, "subtask should be one of academic, diagrams"),
+)
+def test_the_error_names_question_and_remedy(
+    folder: Path, changes: dict[str, Any], said: str
+) -> None:
+    write(folder / "annotation.json", changed(ENTRIES, FIRST, **changes))
+    message = error_of("rome_academic")
+    assert "question '" in message
+    assert said in message
+    assert "ROME_PATH" in message.splitlines()[-1]
+
+
+def test_parts_without_questions(folder: Path) -> None:
+    write(folder / "annotation.json", [each for each in ENTRIES if each["task"] != "memes"])
+    assert "no questions of memes" in error_of("rome_memes")
+    check_tasks(["rome_geo"])
+    assert "rome_memes" not in read_questions("rome")
+    write(folder / "annotation.json", [{"question_id": "1", "answer": "B"}])
+    with pytest.raises(DataError, match="ROME_PATH"):
+        read_questions("rome")
+
+
+# --- grades --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer]]:
+    """Starts a judge and points the settings to it."""
+    with ExitStack() as stack:
+
+        def start(answer: Any = oracle.answer, grader: str = "llm") -> JudgeServer:
+            server = stack.enter_context(JudgeServer(answer))
+            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("ROME_GRADER", grader)
+            reset_session()
+            return server
+
+        yield start
+
+
+def grade(*responses: str | None, **fields: Any) -> list[dict[str, Any]]:
+    """The records of responses to one question."""
+    filter_ = all_filters()["rome_answer"]()
+    (found,) = filter_.apply([list(responses)], [make_doc(**fields)])
+    return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
+
+
+def test_partial_credit_and_missing_responses() -> None:
+    place = {"location_fine_grained": ["Harbour Gate"], "location_coarse_grained": ["Northport"]}
+    fields = {"evaluator": "location_matching", "evaluator_kwargs": json.dumps(place)}
+    said = ["Answer: Harbour Gate", "Answer: Northport", "Answer: Southport", None]
+    found = grade(*said, **fields)
+    assert [each["score"] for each in found] == [1.0, 0.5, 0.0, None]
+    assert [each["grades"].keys() for each in found[2:]] == [{"rule", "strict"}, set()]
+    values = process_results({}, list(map(json.dumps, found)))
+    assert (values["accuracy"], values["grader_coverage"]) == (0.5, 0.75)
+    assert process_results({}, []) == dict.fromkeys(METRICS)
+
+
+@table(
+    "reply, score",
+    ("Both say B.\nVerdict: correct", 1.0),
+    ("It says A.\nVerdict: incorrect", 0.0),
+    ("判定：错误", 0.0),
+    ("Hard to say.", None),
+)
+def test_the_judges_grade_counts(
+    judge: Callable[..., JudgeServer], reply: str, score: float | None
+) -> None:
+    server = judge(constant(reply))
+    (record,) = grade("<think>Oak Hill? No.</think>Final Answer: B")
+    assert record["score"] == record["grades"]["llm"]["score"] == score
+    assert record["grader"] == ("llm" if score is not None else None)
+    assert record["grades"]["rule"]["score"] == record["grades"]["strict"]["score"] == 1.0
+    said = str(server.requests[0]["messages"][-1]["content"])
+    assert "<<<B, Mill Lane>>>" in said
+    assert "Oak Hill? No." not in said
+
+
+@table(
+    "name, reply, metric, value",
+    ("consistency", "Verdict: consistent", "thinking_answer_consistency", 1.0),
+    ("consistency", "Verdict: inconsistent", "thinking_answer_consistency", 0.0),
+    ("pretended_tools", "It searched.\nVerdict: pretended", "pretended_tools", 1.0),
+    ("pretended_tools", "Hard to say.", "pretended_tools", None),
+)
+def test_the_thinking_is_asked_about(
+    judge: Callable[..., JudgeServer],
+    monkeypatch: pytest.MonkeyPatch,
+    name: str,
+    reply: str,
+    metric: str,
+    value: float | None,
+) -> None:
+    """Of a long thinking, the judge sees the end, and what may be about tools."""
+    configure(monkeypatch, rome={name: True})
+    server = judge(constant(reply), grader="rule")
+    filler, claim = "It may be A or B.\n" * 5000, "Running a quick image search: a heron.\n"
+    (record,) = grade(f"<think>{filler}{claim}{filler}So B.</think>Final Answer: B")
+    assert (record["score"], record["grader"]) == (1.0, "rule")
+    assert process_results({}, [json.dumps(record)])[metric] == value
+    said = str(server.requests[0]["messages"][-1]["content"])
+    assert "So B.>>>" in said
+    assert "B, Mill Lane" not in said, "the reference would reveal the right answer"
+    assert (claim in said) == (name == "pretended_tools")
+    calls = server.calls
+    (record,) = grade("Final Answer: B")
+    assert "findings" not in record
+    assert server.calls == calls
+
+
+def test_recommended_needs_a_judge_for_diagrams(folder: Path, monkeypatch: Any) -> None:
+    monkeypatch.setenv("ROME_GRADER", "recommended")
+    check_tasks(["rome_geo"])
+    with pytest.raises(JudgeConfigurationError, match=r"^ROME_GRADER=recommended needs a judge"):
+        check_tasks(["rome"])
+
+
+_DOCS = [
+    make_doc(evaluator=each["evaluator"], evaluator_kwargs=json.dumps(each["evaluator_kwargs"]))
+    for each in ENTRIES
+]
+_SAID = st.lists(
+    st.one_of(
+        st.text(max_size=40),
+        st.sampled_from(["Final Answer:", "最终答案：", "\\boxed{", "}", "<think>", "</think>"]),
+        st.sampled_from(["1/0", "9" * 5000, "25:99", "-", "\ud800", "B", "cm", "\x00"]),
+    ),
+    max_size=8,
+).map("".join)
+
+
+@given(st.sampled_from(_DOCS), _SAID)
+def test_no_response_breaks_the_grading(document: dict[str, Any], response: str) -> None:
+    """lmms-eval retries process_results and hides its errors."""
+    (found,) = all_filters()["rome_answer"]().apply([[response]], [document])
+    values = process_results(document, [found])
+    assert tuple(values) == tuple(METRICS)
+    assert 0 <= (values["accuracy"] if values["accuracy"] is not None else -1) <= 1
+
+
+# --- through lmms-eval ---------------------------------------------------------------------------
+
+RESPONSES = {
+    "question_academic_1": "The middle one is.\n\nFinal Answer: B",
+    "question_academic_2": "<think>最终答案：B</think>最终答案：AC",
+    "question_diagrams_1": "It runs from Oak Hill to Mill Road.",
+    "question_puzzles_games_1": "最终答案：8",
+    "question_memes_1": "是蜗牛。",
+    "question_geo_1": "Final Answer: Northport",
+    "question_geo_2": "最终答案：青城",
+    "question_recognition_1": "Final Answer: 21 °C",
+    "question_recognition_2": "Final Answer: 10:20",
+    "question_multi_1": "Final Answer: B, C, B, A",
+    "question_multi_2": "最终答案：4",
+    "question_spatial_1": "Final Answer: 20 mm",
+}
+ACCURACY = {
+    "academic": (1 + 1) / 2,
+    "diagrams": 1,
+    "puzzles_games": 0,
+    "memes": 1,
+    "geo": (0.5 + 0.75) / 2,
+    "recognition": (1 + 0) / 2,
+    "multi": (1 + 1) / 2,
+    "spatial": 1,
+}
+OVERALL = (2 + 1 + 0 + 1 + 1.25 + 1 + 2 + 1) / 12
+
+
+def replay(out: Path, data: Path, responses: Path, tasks: str) -> Run:
+    model = ("--model", "replay", "--model_args", f"samples={responses}")
+    env = {"ROME_PATH": str(data), "LMMS_RPTS_CACHE": str(out / "cache")}
+    return run_lmms_eval(out / "results", *model, "--tasks", tasks, env=env)
+
+
+def metric(run: Run, task: str) -> float:
+    found: float = run.results[task]["accuracy,none"]
+    return found
+
+
+def test_accuracy_by_hand(tmp_path: Path) -> None:
+    """Each subtask, and the group, which weighs questions and not subtasks."""
+    (tmp_path / "rome").mkdir()
+    said = write_responses(tmp_path / "said.jsonl", RESPONSES)
+    run = replay(tmp_path, write_rome(tmp_path / "rome"), said, "rome")
+    found = {each: metric(run, f"rome_{each}") for each in SUBTASKS}
+    assert found == pytest.approx(ACCURACY)
+    assert metric(run, "rome") == pytest.approx(OVERALL)
+
+
+def test_the_publishers_example_gets_the_publishers_scores(tmp_path: Path) -> None:
+    scores = json.loads(reference("rome", "scores.json").read_text(encoding="utf-8"))
+    expected = {name: found for name, found in scores.items() if name in SUBTASKS}
+    tasks = ",".join(f"rome_{each}" for each in expected)
+    data = reference("rome", "annotation.json")
+    run = replay(tmp_path, data, reference("rome", "predictions.json"), tasks)
+    found = {
+        each: [row["accuracy"] for row in run.samples(f"rome_{each}").values()] for each in expected
+    }
+    assert {each: [sum(rows), len(rows)] for each, rows in found.items()} == {
+        each: [total, count] for each, (total, count, *_) in expected.items()
+    }
