@@ -11,8 +11,8 @@ from pkgutil import resolve_name
 import typer
 import yaml
 
-from lmms_rpts.cli import app
 from lmms_rpts.analysis.reading import grading_of
+from lmms_rpts.cli import app
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference

@@ -20,10 +20,9 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import lmms_rpts as lr
+from lmms_rpts.analysis.reading import read_run, read_runs, summarize
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
-from lmms_rpts.analysis.reading import read_runs, summarize
-from lmms_rpts.analysis.reading import read_run
 from tests.support import oracle
 from tests.support.instances import write_folder
 from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply

@@ -12,9 +12,11 @@ from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
+from lmms_rpts.tasks.grade_types import Grading
 from PIL import Image
 from pydantic import Field
 
+from lmms_rpts.analysis.reading import read_all_runs, read_runs, sort_runs
 from lmms_rpts.base.schema import Model, Share, Text
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, RptsView, View
 from lmms_rpts.report.markup import marked
@@ -26,11 +28,8 @@ from lmms_rpts.runs.record import Asked, Record
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import RunError, read_logged
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.analysis.reading import read_all_runs, sort_runs
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.registry import BENCHMARKS
-from lmms_rpts.analysis.reading import read_runs
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.graded_runs import write_reform_runs
 from tests.support.instances import make_doc

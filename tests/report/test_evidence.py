@@ -8,22 +8,21 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_rpts.tasks.grade_types import asked_in
+from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
+from lmms_rpts.tasks.rome.record import RomeRecord
 from PIL import Image
 
+from lmms_rpts.analysis.reading import grading_of
 from lmms_rpts.filters.base import Document
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.report.requests import requests_of, rewriting_request
+from lmms_rpts.report.requests import Rebuilt, requests_of, rewriting_request
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.analysis.reading import grading_of
 from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
 from lmms_rpts.tasks.cmmath.record import CmmathRecord
-from lmms_rpts.tasks.grade_types import asked_in
-from lmms_rpts.report.requests import Rebuilt
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.record import RomeRecord
 from tests.support import cmmath, oracle, rome
 from tests.support.environment import configure
 from tests.support.instances import make_doc

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from lmms_rpts.analysis.reading import read_all_runs
 from lmms_rpts.report.markup import LONGEST, in_line, render, rich
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.analysis.reading import read_all_runs
 from tests.report.hostile import ATTACKS
 from tests.support.browser import expect_accessible, expect_harmless, open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run

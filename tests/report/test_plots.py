@@ -10,13 +10,12 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lmms_rpts.tasks.grade_types import Figures, Group
+from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 from lmms_rpts.analysis.sweeping import QUANTITIES
 from lmms_rpts.report.plots import BLUES, WHITE_FROM, draw_heatmaps, draw_scatter
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.tasks.grade_types import Figures, Group
-from lmms_rpts.analysis.summary import Summary
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
 from tests.support.pictures import labels_of_svg, parts_of_svg, texts_of_svg
 
 

@@ -14,12 +14,12 @@ import pytest
 import yaml
 from typer.testing import CliRunner
 
+from lmms_rpts.analysis.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
+from lmms_rpts.analysis.reading import grading_of, read_all_runs
+from lmms_rpts.analysis.summary import Figures
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.analysis.reading import grading_of, read_all_runs
-from lmms_rpts.analysis.summary import Figures
-from lmms_rpts.analysis.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS
 from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.analysis.test_sweeping import judged

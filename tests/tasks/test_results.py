@@ -13,7 +13,7 @@ from lmms_rpts.reasoning import build_tree, rpts_score
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks
-from lmms_rpts.tasks.rpts_eval.results import process_results
+from lmms_rpts.tasks.rpts_eval.task import process_results
 from tests.reasoning.short import chain
 from tests.support.runs import make_record
 from tests.support.tables import table
