@@ -181,7 +181,8 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
 
 def _by_benchmark(runs: Runs) -> list[tuple[Benchmark, Sequence[AnyRun]]]:
     """The runs of each benchmark; without any, of RPTS."""
-    found = sort_runs([runs] if isinstance(runs, RunOf) else runs)
+    listed = [runs] if isinstance(runs, RunOf) else runs
+    found = sort_runs(run for run in listed if run.responses)
     return [(BENCHMARKS[name], of) for name, of in found.items()] or [(BENCHMARKS["rpts"], ())]
 
 
