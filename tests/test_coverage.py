@@ -11,7 +11,6 @@ from pkgutil import resolve_name
 import typer
 import yaml
 
-from lmms_rpts.analysis.reading import grading_of
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 from tests.support.fork_server import ROOT
@@ -42,9 +41,7 @@ def known_names() -> set[str]:
     """Tasks, metrics, filters, settings and their variables."""
     names = known_tasks()
     for benchmark in BENCHMARKS.values():
-        names |= {*benchmark.filters}
-        if benchmark.grades:
-            names |= {*grading_of(benchmark.name).metrics}
+        names |= {*benchmark.filters, *benchmark.metrics}
     for settings in SETTINGS_TABLES:
         for field in settings.model_fields:
             names |= {*settings.VARIABLES[field]}

@@ -20,7 +20,8 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import lmms_rpts as lr
-from lmms_rpts.analysis.reading import read_run, read_runs, summarize
+from lmms_rpts.analysis.reading import read_run, read_runs
+from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
 from tests.support import oracle
