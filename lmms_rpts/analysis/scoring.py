@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from collections import Counter
@@ -20,7 +21,7 @@ from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import open_budget
-from lmms_rpts.runs.reading import model_name, read_results
+from lmms_rpts.runs.reading import RESULTS, model_name, read_results
 from lmms_rpts.runs.responses import (
     DocumentKey,
     ResponsesError,
@@ -350,6 +351,7 @@ async def score_run(
 
         figures = validity_for(settings, plans[0].scorer.judge, Prompts(settings.prompts).version())
     results: dict[str, Any] = {}
+    scores: dict[str, Sequence[float | None]] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in plans:
             judge = plan.scorer.judge
@@ -358,6 +360,8 @@ async def score_run(
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
+            if plan.name in TASKS and TASKS[plan.name].name == "rome":
+                scores[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
             means = {name: mean_of_scored(each) for name, each in values.items()}
             results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
         scored.results = {
@@ -386,14 +390,38 @@ async def score_run(
             scored.results["usage"] = {name: each for name, each in usage.items() if each}
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
+            if scored.written and scores:
+                place = scored.written.results
+                file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
+                file.write_text(json.dumps(rome_scores(scores), indent=2), encoding="utf-8")
     return scored
+
+
+def rome_scores(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
+    """The scores of ROME's subtasks as the publishers' ``evaluate.py`` writes them.
+
+    ``final_score`` is the sum of the scores and the number of questions, ``accuracy`` in percent; a
+    subtask has sum, number, mean, and the same again as its only part. Unscored answers are left
+    out.
+    """
+    found: dict[str, Any] = {}
+    known = {part: [each for each in own if each is not None] for part, own in values.items()}
+    for part, scores in known.items():
+        if scores:
+            own = [sum(scores), len(scores), sum(scores) / len(scores)]
+            found[part] = [*own, {part: own}]
+    total, count = (sum(each[at] for each in found.values()) for at in (0, 1))
+    accuracy = round(100 * total / count, 2) if count else None
+    return {"final_score": [total, count], "accuracy": accuracy, **found}
 
 
 async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
 ) -> dict[str, list[Any]]:
     """Score the responses to a task in a stream; the values of metrics, one per document."""
-    metrics = [each for each in plan.scorer.METRICS.values() if each.listed and each.value]
+    known = plan.scorer.METRICS.values()
+    metrics = [each for each in known if each.listed and each.value]
+    metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
     values: dict[str, list[Any]] = {each.name: [] for each in metrics}
     # Of the current document; only what is written is held.
     current, rows, samples = -1, list[dict[str, Any]](), list[Sample]()

@@ -56,3 +56,13 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 def columns(label: str) -> int:
     """The number of terminal columns that a label takes: two for a wide character."""
     return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
+
+
+# re.IGNORECASE lets three letters beyond ASCII match ASCII letters: "(İmage 0)", "concluſion",
+# "dısagree". str.lower keeps them, or turns one into two characters, so a look-up would fail.
+_ASCII = str.maketrans({"ſ": "s", "İ": "i", "ı": "i"})
+
+
+def lower(text: str) -> str:
+    """Lower-case ``text`` with the ASCII equivalences of ``re.IGNORECASE``; same length."""
+    return text.translate(_ASCII).lower()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 import shlex
 import shutil
 import signal
@@ -30,6 +31,7 @@ from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, s
 from lmms_rpts.runs.files import check_writable
 from lmms_rpts.runs.responses import RunKey, SavedResponses
 from lmms_rpts.stats.figures import usage_text
+from lmms_rpts.tasks.registry import TASKS
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
@@ -52,6 +54,18 @@ def score(
         str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
     ] = None,
     judge: Judge = None,
+    annotations: Annotated[
+        Path | None,
+        typer.Option(
+            help="Data of --task: their file or folder, as for the setting (such as ROME_PATH).",
+            exists=True,
+            show_default=False,
+        ),
+    ] = None,
+    grader: Annotated[
+        str | None,
+        typer.Option(help="What grades the answers to --task, as the setting (ROME_GRADER)."),
+    ] = None,
     correct: Annotated[
         str | None,
         typer.Option(
@@ -107,6 +121,7 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
+    _settle(task, annotations, grader)
     settings = load_settings(judge=judge)
     if page:
         from lmms_rpts.commands.report import check_page
@@ -163,6 +178,18 @@ def score(
     except OSError as error:
         fail_to_write(checked, error)
     _end(done, output, page, include_path)
+
+
+def _settle(task: str | None, annotations: Path | None, grader: str | None) -> None:
+    """Set what these options say of the benchmark of a task, as its variables would."""
+    chosen = {"path": annotations and str(annotations.resolve()), "grader": grader}
+    for field, value in chosen.items():
+        if value is None:
+            continue
+        benchmark = TASKS.get(task or "")
+        if benchmark is None or field not in benchmark.settings.model_fields:
+            fail(f"--{'annotations' if field == 'path' else field}: no setting of --task {task}")
+        os.environ[benchmark.settings.VARIABLES[field][0]] = value
 
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:

@@ -9,10 +9,10 @@ import re
 from fractions import Fraction
 from typing import NamedTuple
 
+from lmms_rpts.base.escaping import lower
 from lmms_rpts.grading.patterns import VOCABULARY, phrases
 from lmms_rpts.grading.plain import WIDE, plain, without_lead
 from lmms_rpts.grading.statement import Statement, Verdict, sentences
-from lmms_rpts.reasoning.clues import lower
 
 _LISTS = {name: text.split() for name, text in VOCABULARY["numbers"].items()}
 _WORDS = {word: value for value, word in enumerate(_LISTS["ones"])} | {

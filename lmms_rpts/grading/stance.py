@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
+from lmms_rpts.base.escaping import lower
 from lmms_rpts.grading.patterns import phrases
 from lmms_rpts.grading.statement import (
     Statement,
@@ -18,7 +19,7 @@ from lmms_rpts.grading.statement import (
     sentences,
 )
 from lmms_rpts.reasoning.answer_lines import Answer, is_plain_stance, leading_stance
-from lmms_rpts.reasoning.clues import FULL_WIDTH, lower
+from lmms_rpts.reasoning.clues import FULL_WIDTH
 
 _FRAME = " \t*_\"'`$#“”.。!！:"
 # "My verdict is: agree", 结论：同意

@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable
 from typing import Literal
 
-from lmms_rpts.reasoning.clues import FULL_WIDTH, find_mentions, lower
+from lmms_rpts.base.escaping import lower
+from lmms_rpts.reasoning.clues import FULL_WIDTH, find_mentions
 
 Answer = Literal["agree", "disagree", "undetermined"]
 

@@ -13,6 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
+from lmms_rpts.base.escaping import lower
+
 ClueKind = Literal["image", "text", "conclusion", "context"]
 Language = Literal["en", "zh"]
 
@@ -68,16 +70,6 @@ class ReasoningChain:
 
 
 # --- references in text
-
-# re.IGNORECASE lets three letters beyond ASCII match ASCII letters: "(İmage 0)", "concluſion",
-# "dısagree". str.lower keeps them, or turns one into two characters, so a look-up would fail.
-_ASCII = str.maketrans({"ſ": "s", "İ": "i", "ı": "i"})
-
-
-def lower(text: str) -> str:
-    """Lower-case ``text`` with the ASCII equivalences of ``re.IGNORECASE``; same length."""
-    return text.translate(_ASCII).lower()
-
 
 # Digits of a number; longer ones are cut, since Python can't convert very long ones.
 MAX_DIGITS = 1000

@@ -70,6 +70,8 @@ class RunKey(NamedTuple):
     round: NonNegativeInt | None = None
 
 
+_INFERENCE = re.compile(r"inference_\d{1,4}")
+"""The name of a round in predictions of FlagEvalMM."""
 _RUN = TypeAdapter(RunKey, config=ConfigDict(coerce_numbers_to_str=True))
 
 
@@ -131,6 +133,8 @@ class SavedResponses:
     files: list[Path] = field(default_factory=list)
     passed_over: set[str] = field(default_factory=set)
     _used: dict[tuple[RunKey, DocumentKey], str] = field(default_factory=dict)
+    # The first round of a file with all rounds of each model, after those of the files before it
+    _first: dict[tuple[Path, str], int] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:
@@ -257,14 +261,16 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
         if saved.runs.setdefault(run, {}).setdefault(key, found) is not found:
             _join(saved.runs[run][key], found, key, row.where, "response" in entry)
         return
-    first, known = 0, saved.runs.get(RunKey(run.model, 0), {}).get(key)
-    if known and not run.model and known.rows[0][0].file == row.file:
-        raise ResponsesError(
-            f"{row.where} has a second response to {key.name}, and no 'model' to tell them apart: "
-            "name the field of the model's name 'model', or write a file per round"
-        )
+    # Not the first round without the question: one that a file lacks failed in its round.
+    of_model = [each.round or 0 for each in saved.runs if each.model == run.model]
+    first = saved._first.setdefault((row.file, run.model), max(of_model, default=-1) + 1)
     while key in saved.runs.get(RunKey(run.model, first), {}):
-        first += 1
+        first += 1  # a row for each round
+        if not run.model:
+            raise ResponsesError(
+                f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
+                "apart: name the field of the model's name 'model', or write a file per round"
+            )
     for at in range(len(texts)):
         part = replace(found, rows=[(found.rows[0][0], at)])
         saved.runs.setdefault(RunKey(run.model, first + at), {})[key] = part
@@ -349,8 +355,10 @@ def _each_round(value: object, rounds: object) -> list[Any]:
     A field with several is a list, an object such as ``{"inference_0": "A"}``, or the text of one.
     """
     found = _decoded(value)
-    if isinstance(found, dict) and {str(name)[:10] for name in found} == {"inference_"}:
-        return [found[name] for name in sorted(found, key=lambda name: (len(name), name))]
+    if isinstance(found, dict) and all(_INFERENCE.fullmatch(str(name)) for name in found):
+        # A round that is not there keeps its place.
+        numbered = {int(str(name).partition("_")[2]): each for name, each in found.items()}
+        return [numbered.get(at) for at in range(max(numbered) + 1)] if numbered else []
     # A single answer may look like a list: "['A', 'B']".
     if isinstance(found, list) and (found is value or len(found) == rounds):
         return found

@@ -44,14 +44,12 @@ class GradingScorer(Scorer):
         DATA: name of the data, for messages.
         QUESTION: the type of its questions, which documents are read as.
         RECORD: the type of its records.
-        unasked: metrics without a value because the settings leave out their questions.
     """
 
     UNSCORED = "graded and are left out of the means (grader_coverage)"
     DATA: ClassVar[str]
     QUESTION: ClassVar[type[Asked]]
     RECORD: ClassVar[type[AnswerRecord]]
-    unasked: frozenset[str] = frozenset()
 
     def __init__(self, settings: Settings, judge: str | None = None) -> None:
         self.settings, self.prompts = settings, Prompts(settings.prompts)

@@ -65,6 +65,7 @@ class Scorer:
         UNSCORED: what responses without a score are, and the metric that counts them.
         COUNTED: what else is counted of records, by name: a function that returns True or the
             reason; anything else that is false is not counted.
+        unasked: metrics without a value because the settings leave out their questions.
         judge: name of the judge to ask; ``none`` if nobody is asked.
         question: returns a question as this scorer needs it, such as with its images.
         total, empty: how many records were noted, and how many of empty responses.
@@ -76,6 +77,7 @@ class Scorer:
     METRICS: ClassVar[Metrics]
     UNSCORED: ClassVar[str]
     COUNTED: ClassVar[Mapping[str, Callable[[Any], object]]] = {}
+    unasked: frozenset[str] = field(default=frozenset(), init=False)
     judge: str = NO_JUDGE
     question: Callable[[Any], Any] = field(default=lambda question: question, kw_only=True)
     total: int = field(default=0, init=False)

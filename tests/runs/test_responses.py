@@ -105,11 +105,16 @@ def test_rounds_of_the_publishers(
 def test_files_of_one_round_each_and_a_round_that_lacks_a_question(tmp_path: Path) -> None:
     files = [tmp_path / f"{name}.json" for name in ("first", "second")]
     both = [{"question_id": each, "answer": each} for each in ("a", "b")]
-    for file, rows in zip(files, (both, both[:1]), strict=True):
-        file.write_text(json.dumps(rows))
-    found = read_responses(*files, default_task="")
-    assert [texts(found, "rome", "a", run) for run in found.runs] == [["a"], ["a"]]
-    assert [texts(found, "rome", "b", run) for run in found.runs] == [["b"], []]
+    for missing in (0, 1):
+        for at, file in enumerate(files):
+            file.write_text(json.dumps(both[:1] if at == missing else both))
+        found = read_responses(*files, default_task="")
+        assert [texts(found, "rome", "a", run) for run in found.runs] == [["a"], ["a"]]
+        there = [texts(found, "rome", "b", run) for run in found.runs]
+        assert there == [[] if at == missing else ["b"] for at in (0, 1)]
+    rounds = {"inference_0": "A", "inference_2": "C"}
+    found = saved(tmp_path, [{"question_id": "a", "model": "m", "answer": rounds}])
+    assert [texts(found, "rome", "a", run) for run in found.runs] == [["A"], [None], ["C"]]
 
 
 def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:

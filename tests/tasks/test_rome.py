@@ -11,7 +11,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from typer.testing import CliRunner
 
+from lmms_rpts.cli import app
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
@@ -332,3 +334,25 @@ def test_the_publishers_example_gets_the_publishers_scores(tmp_path: Path) -> No
     assert {each: [sum(rows), len(rows)] for each, rows in found.items()} == {
         each: [total, count] for each, (total, count, *_) in expected.items()
     }
+
+
+def test_score_does_what_the_publishers_script_does(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """On their minimal annotation, and on predictions in each of their layouts."""
+    monkeypatch.setenv("ROME_PATH", "")  # which the command sets, to be restored
+    entries = json.loads(reference("rome", "annotation.json").read_text(encoding="utf-8"))
+    needed = ("question_id", "question", "task", "evaluator", "evaluator_kwargs", "reference")
+    minimal = tmp_path / "annotations.json"
+    write(minimal, [{name: each[name] for name in needed} for each in entries])
+    rows = json.loads(reference("rome", "predictions.json").read_text(encoding="utf-8"))
+    rounds = [{**each, "answer": {"inference_0": each["answer"]}} for each in rows]
+    expected = json.loads(reference("rome", "scores.json").read_text(encoding="utf-8"))
+    for at, layout in enumerate((rows, {each["question_id"]: each for each in rows}, rounds)):
+        said, out = tmp_path / f"{at}.json", tmp_path / f"graded_{at}"
+        write(said, layout)
+        options = ["--task", "rome", "--annotations", str(minimal), "-o", str(out)]
+        done = CliRunner().invoke(app, ["score", str(said), *options])
+        assert done.exit_code == 0, done.output
+        (scores,) = out.glob("*_scores.json")
+        assert json.loads(scores.read_text(encoding="utf-8")) == expected

@@ -1,8 +1,4 @@
-"""Scoring of answers to ROME's questions, by rules or by a judge; and their record.
-
-A judge may also be asked two questions about the thinking, which the paper reports as findings: is
-it consistent with the answer, does it pretend to use tools?
-"""
+"""Scoring of answers to ROME's questions, by rules or by a judge; and their record."""
 
 from __future__ import annotations
 
@@ -118,7 +114,7 @@ class RomeScorer(GradingScorer):
     """Grades answers to ROME's questions; ``lmms-rpts export --schema`` describes the records.
 
     ROME_GRADER sets the grader, ``consistency`` and ``pretended_tools`` the questions about the
-    thinking. If only rules grade, no judge is needed.
+    thinking, which the paper reports as findings. If only rules grade, no judge is needed.
     """
 
     DATA = "ROME"
@@ -134,6 +130,14 @@ class RomeScorer(GradingScorer):
         }
         self.unasked = frozenset(metric for metric, is_asked in asked.items() if not is_asked)
         super().__init__(settings, judge)
+        self._how = {
+            each: GradedHow(
+                grader=self.rome.grader,
+                judge=self.judge if self.rome.asks_judge(each) else None,
+                prompt_version=self.prompts.version("grade"),
+            )
+            for each in SUBTASKS
+        }
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
@@ -180,11 +184,7 @@ class RomeScorer(GradingScorer):
 
     def graded_how(self, question: RomeQuestion) -> GradedHow:
         """The grader, the judge and its prompts."""
-        return GradedHow(
-            grader=self.rome.grader,
-            judge=self.judge if self.asks(question) else None,
-            prompt_version=self.prompts.version("grade"),
-        )
+        return self._how[question.subtask]
 
 
 def grade_strictly(rule: Rule, answer: str) -> Grade:
