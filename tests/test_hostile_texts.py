@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_rpts.tasks.rome.strict import grade_strictly
 
 from lmms_rpts.base.masking import mask
 from lmms_rpts.grading.grader import grade
@@ -25,7 +26,6 @@ from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import reply
 from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 from tests.tasks.test_rome_strict import ALL_KWARGS

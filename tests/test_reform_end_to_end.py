@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.all_runs import read_runs
 from lmms_rpts.tasks.reform_eval.benchmark import TASKS, groups
 from lmms_rpts.tasks.reform_eval.dataset import load_documents
 from tests.support.environment import write_config

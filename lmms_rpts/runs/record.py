@@ -103,6 +103,11 @@ class ShownQuestion:
     images: Sequence[str] = ()
     details: Mapping[str, str] = of_dataclass(default_factory=dict)
 
+    @property
+    def right_answer(self) -> str:
+        """The right option, else the gold answers as one text."""
+        return " | ".join(self.gold) if self.right is None else self.options[self.right]
+
 
 class ForeignError(FieldError):
     """The object is of a different kind, such as another file format; the message says so."""
