@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.instances import make_doc
 from tests.support.ratings import rated_file, write_ratings
 from tests.support.runs import STEPS, make_record, write_run

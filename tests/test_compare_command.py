@@ -12,7 +12,6 @@ import pytest
 from typer.testing import CliRunner, Result
 
 from lmms_rpts.cli import app
-from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, scoring_with, write_run
@@ -149,10 +148,24 @@ def test_rounds_in_one_folder_are_numbered(command: Command, tmp_path: Path) -> 
     ]
     output = command(*files).output
     assert "A: model-a (1)\nB: model-a (2)\n" in output
-    refused = command(tmp_path, files[0])
+
+
+def test_rounds_of_a_model_are_one_side(command: Command, tmp_path: Path) -> None:
+    """Document 0: 1.0 of four rounds with 0.2, 0.4, 0.4 and 1.0 of A is 0.5; B has 0.9."""
+    for at, value in enumerate((0.2, 0.4, 0.4, 1.0)):
+        write_run(tmp_path / "a" / f"t{at}", {0: record(0, value), 1: record(1, 0.5)})
+    for at in range(2):
+        write_run(tmp_path / "b" / f"t{at}", {0: record(0, 0.9), 1: record(1, 0.5)})
+    output = command(tmp_path / "a", tmp_path / "b").output
+    assert output.startswith("A: a (4 rounds: t0, t1, t2, t3)\nB: b (2 rounds: t0, t1)\n")
+    assert "2 shared documents, 0 only in A" in output
+    assert row(output, "rpts")[1:4] == ["0.500", "0.700", "+0.200"]
+    assert "4 agree" in output
+    write_run(tmp_path / "a" / "other", {0: record(0, 0.5)}, model_args="pretrained=lab/other")
+    refused = command(tmp_path / "a", tmp_path / "b")
     assert refused.exit_code == 1
-    assert f"{tmp_path} contains 2 runs; pass one of:" in refused.stderr
-    assert str(files[1]) in refused.stderr
+    assert f"{tmp_path / 'a'} contains runs of several models" in refused.stderr
+    assert ". Pass one of:\n" in refused.stderr
 
 
 def test_parts_of_one_run_are_not_joined_but_refused(command: Command, tmp_path: Path) -> None:
@@ -185,29 +198,30 @@ def test_graded_runs_are_compared(command: Command, tmp_path: Path, pair: Any) -
 
 
 def test_several_parts_are_compared_with_the_first(command: Command, tmp_path: Path) -> None:
-    """Nine of ten right, one, nine; the p-values of both comparisons are adjusted together."""
-    right, wrong = make_cmmath_record("correct"), make_cmmath_record("incorrect")
-    tasks = {
-        "cmmath": [right] * 9 + [wrong],
-        "cmmath_text": [right] + [wrong] * 9,
-        "cmmath_caption": [wrong] + [right] * 9,
+    """Nine of ten right, one, nine; the documents of these tasks are the same, or translations."""
+    right = {
+        "rpts_eval_en": [True] * 9 + [False],
+        "rpts_eval_zh": [True] + [False] * 9,
+        "rpts_eval_en_free": [False] + [True] * 9,
     }
-    write_cmmath_run(tmp_path / "run", tasks)
-    by = "task=cmmath,cmmath_text,cmmath_caption"
+    for task, answers in right.items():
+        write_run(
+            tmp_path, {at: record(at, 0.5, each) for at, each in enumerate(answers)}, task=task
+        )
+    by = "task=rpts_eval_en,rpts_eval_zh,rpts_eval_en_free"
     files = [tmp_path / f"out.{suffix}" for suffix in ("json", "csv")]
-    done = command(tmp_path / "run", "--by", by, "-o", files[0], "-o", files[1])
+    done = command(tmp_path, "--by", by, "-o", files[0], "-o", files[1])
     assert done.exit_code == 0, done.output
-    assert "B: cmmath_text (10 shared instances, 0 only in A" in done.output
+    assert "B: rpts_eval_zh (10 shared instances, 0 only in A" in done.output
     rows = [line.split() for line in done.output.splitlines() if " accuracy " in line]
     # Two-sided permutation of eight equal differences: 2/2**8; of one to each side: 1.
-    assert [(row[0], row[2], row[3], row[-3], row[-2]) for row in rows] == [
-        ("cmmath_text", "0.900", "0.100", "0.0078", "0.0156"),
-        ("cmmath_caption", "0.900", "0.900", "1.0000", "1.0000"),
+    assert [(row[0], row[2], row[3], row[-3]) for row in rows] == [
+        ("rpts_eval_zh", "0.900", "0.100", "0.0078"),
+        ("rpts_eval_en_free", "0.900", "0.900", "1.0000"),
     ]
-    assert "coverage" not in done.output.split("\n\n")[1]
-    assert "lower is better" not in done.output  # undecided_rate is not shown
+    assert "missing_references" not in done.output  # it is not tested
     whole = json.loads(files[0].read_text())
     assert [each["label_b"] for each in whole["comparisons"]] == [row[0] for row in rows]
-    assert {*pd.read_csv(files[1])["run_b"]} == {"cmmath_text", "cmmath_caption"}
-    for odd in ("task=cmmath,cmmath", "task=cmmath,x", "task"):
-        assert "does not give two parts" in command(tmp_path / "run", "--by", odd).output
+    assert {*pd.read_csv(files[1])["run_b"]} == {"rpts_eval_zh", "rpts_eval_en_free"}
+    for odd in ("task=rpts_eval_en,rpts_eval_en", "task=rpts_eval_en,x", "task"):
+        assert "does not give two parts" in command(tmp_path, "--by", odd).output

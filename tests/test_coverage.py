@@ -12,7 +12,6 @@ import typer
 import yaml
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.all_runs import grading_of
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference
@@ -42,9 +41,7 @@ def known_names() -> set[str]:
     """Tasks, metrics, filters, settings and their variables."""
     names = known_tasks()
     for benchmark in BENCHMARKS.values():
-        names |= {*benchmark.filters}
-        if benchmark.grades:
-            names |= {*grading_of(benchmark.name).metrics}
+        names |= {*benchmark.filters, *benchmark.metrics}
     for settings in SETTINGS_TABLES:
         for field in settings.model_fields:
             names |= {*settings.VARIABLES[field]}

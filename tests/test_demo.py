@@ -9,8 +9,9 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.tasks.rpts_eval.data import check_folder
+
+from lmms_rpts.reasoning import build_tree, parse_chain
 from tests.support.lmms import Run, run
 
 ROOT = Path(__file__).parents[1]

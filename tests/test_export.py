@@ -20,8 +20,8 @@ from lmms_rpts.analysis.dataframes import (
     typed,
     write_frame,
 )
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 

@@ -11,6 +11,7 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from lmms_rpts.tasks.rome.strict import grade_strictly
 
 from lmms_rpts.base.masking import mask
 from lmms_rpts.grading.grader import grade
@@ -20,12 +21,11 @@ from lmms_rpts.judging.prompts import fence
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.report import markup
 from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
-from lmms_rpts.tasks.cmmath.data import form_of
+from lmms_rpts.tasks.cmmath.questions import form_of
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import reply
 from lmms_rpts.tasks.rome.matchers import match
-from lmms_rpts.tasks.rome.strict import grade_strictly
 from tests.support.growth import assert_linear
 from tests.support.tables import table
 from tests.tasks.test_rome_strict import ALL_KWARGS

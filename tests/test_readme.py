@@ -11,12 +11,13 @@ import sys
 from itertools import chain
 from pathlib import Path
 
+from lmms_rpts.tasks.rpts_eval.data import CHECKS
+
+from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.base.settings import CONFIG, Settings
 from lmms_rpts.commands.doctor.judge import VALID
 from lmms_rpts.judging.registry import BACKENDS
 from lmms_rpts.scoring.metrics import METRICS
-from lmms_rpts.tasks.rpts_eval.data import CHECKS
-from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support.fork_server import ROOT
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run

@@ -10,9 +10,8 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.cli import app
-from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.tasks.reform_eval.scorer import ReformRecord
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
 from tests.support.environment import write_config
 from tests.support.lmms import Run, run_lmms_eval
@@ -161,7 +160,7 @@ def test_a_real_model_answers_in_rounds(tmp_path: Path, tiny_llava: str) -> None
         for duplicate in range(2)
     ]
     assert done.results[ONLINE]["accuracy,none"] == 0  # a random model selects no option
-    (run,) = read_runs_of(ReformRecord, [tmp_path / "1"])
+    (run,) = read_runs([tmp_path / "1"])
     assert {len(each) for each in run.documents().values()} == {2}
     for each in run.responses:
         assert (each.text or "").strip() == each.answer.strip() != ""

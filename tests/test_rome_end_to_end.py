@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from markupsafe import Markup
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from tests.support import oracle
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer

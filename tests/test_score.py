@@ -20,10 +20,10 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import lmms_rpts as lr
+from lmms_rpts.analysis.reading import read_run, read_runs
+from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.all_runs import read_runs, summarize
-from lmms_rpts.tasks.rpts_eval.runs import read_run
 from tests.support import oracle
 from tests.support.instances import write_folder
 from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply

@@ -80,7 +80,7 @@ def check_pictures(svg: Path, png: Path, pdf: Path) -> list[str]:
     (["summarize", "nowhere"], "does not exist"),
     (["summarize", "rome", "--benchmark", "roma"], "Did you mean rome?"),
     (["summarize", "rome", "--benchmark", "rpts"], "No run of RPTS-Eval in"),
-    (["summarize", "rome", "--benchmark", "cmmath"], "there are runs of ROME"),
+    (["summarize", "careful", "--benchmark", "rome"], "there are runs of RPTS-Eval"),
     (["summarize", "rome", "-o", "x.txt"], "ends in .csv, .json, .md, .tex, .svg, .png"),
     (["summarize", "careful", "--task", "rpts_dem"], "Did you mean rpts_demo?"),
     (["summarize", "careful", "-o", "out.svg"], "lmms-eval wrote no token counts"),
@@ -111,19 +111,19 @@ def test_mistakes(
 def test_runs_of_several_benchmarks_in_one_folder(
     command: Command, saved: Path, tmp_path: Path
 ) -> None:
-    """As written by ``--tasks rpts_eval,rome,cmmath``: tables of each, or of the chosen one."""
-    for name in ("careful", "rome", "cmmath"):
+    """As written by ``--tasks rpts_eval,rome``: tables of each, or of the chosen one."""
+    for name in ("careful", "rome"):
         for file in (saved / name).rglob("*_samples_*.jsonl"):
             shutil.copy(file, tmp_path)
-    titles = {"rpts": "right_for_", "rome": "ROME by subtask", "cmmath": "CMMaTH by task"}
-    for chosen in ((), ("rpts",), ("rome",), ("cmmath",)):
+    titles = {"rpts": "right_for_", "rome": "ROME by subtask"}
+    for chosen in ((), ("rpts",), ("rome",)):
         options = [part for name in chosen for part in ("--benchmark", name)]
         done = command("summarize", f"it={tmp_path}", *options)
         shown = {name for name, title in titles.items() if title in done.output}
         assert shown == set(chosen or titles), done.output
     done = command("summarize", tmp_path, "-o", tmp_path / "table.md")
     assert done.exit_code == 1
-    assert "--benchmark rpts or --benchmark rome or --benchmark cmmath" in done.output
+    assert "--benchmark rpts or --benchmark rome" in done.output
 
 
 def test_tasks_columns_and_explanations(
@@ -147,6 +147,44 @@ def test_tasks_columns_and_explanations(
         for name in ("strict", "consistency", "tokens"):
             assert (f" {name}: " in said) == (name in said.split()), name
             assert name in said.split() or name in {"tokens"} | hidden
+
+
+def test_labels_are_joined(command: Command, tmp_path: Path) -> None:
+    """By id, for a document and its translation, or by number; a blank cell is no label."""
+    for task in ("rpts_eval_en", "rpts_eval_zh"):
+        records = {at: judged(at / 2) for at in range(3)}
+        for at, record in records.items():
+            record["instance"]["id"] = f"q{at}"
+        write_run(tmp_path / "run", records, task=task)
+    labels = tmp_path / "labels.csv"
+
+    def joined(text: str) -> Result:
+        labels.write_text(text, encoding="utf-8")
+        options = ("--join", labels, "--by", "relation", "-o", tmp_path / "out.csv")
+        return command("summarize", tmp_path / "run", *options)
+
+    for table_of in (
+        "id,relation,rater\nq0,guided,Ann\nq1,independent,Ann\nq2,,Bob\n",
+        "task,doc_id,relation\nrpts_eval_en,0,guided\nrpts_eval_zh,1,independent\n",
+    ):
+        done = joined(table_of)
+        assert done.exit_code == 0, done.output
+        rows = csv.DictReader((tmp_path / "out.csv").read_text(encoding="utf-8").splitlines())
+        found = {
+            row["group"]: (row["documents"], row["rpts"]) for row in rows if row["by"] == "relation"
+        }
+        assert found == {"guided": ("2", "0.0"), "independent": ("2", "0.5"), "": ("2", "1.0")}
+    for wrong, message in {
+        "id,relation\nq0,guided\nx,guided\n": "row 3: no run has a document x. Correct or remove",
+        "id,relation\nq0,guided\nq0,adversarial\n": "row 3: relation of this document is 'guided'",
+        "relation\nguided\n": "id and doc_id are missing",
+        "id,relation\nq0,\n": "has no labels",
+        "id,language\nq0,English\n": "has language already: rename the column",
+    }.items():
+        done = joined(wrong)
+        assert done.exit_code == 1
+        assert message in done.output
+    assert "known breakdowns: task, language, relation, ability" in joined("id,x\nq0,a\n").output
 
 
 @table("width", 80, 97, 98)

@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
     from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
+    from lmms_rpts.analysis.reading import read_runs as read_runs
     from lmms_rpts.analysis.scoring import score as score
+    from lmms_rpts.analysis.summary import summarize as summarize
     from lmms_rpts.analysis.sweeping import sweep as sweep
     from lmms_rpts.runs.run import RunOf as RunOf
     from lmms_rpts.runs.samples import RunError as RunError
-    from lmms_rpts.tasks.all_runs import read_runs as read_runs
-    from lmms_rpts.tasks.all_runs import summarize as summarize
 
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
@@ -36,11 +36,12 @@ _MODULES = {
     "analysis.estimate": "estimate_need",
     "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
+    "analysis.reading": "read_runs",
     "analysis.scoring": "score",
+    "analysis.summary": "summarize",
     "analysis.sweeping": "sweep",
     "runs.run": "RunOf",
     "runs.samples": "RunError",
-    "tasks.all_runs": "read_runs summarize",
 }
 _PLACES = {
     name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names.split()

@@ -11,6 +11,7 @@ import numpy as np
 
 from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
+from lmms_rpts.analysis.reading import Run
 from lmms_rpts.base.escaping import count
 from lmms_rpts.reasoning.tree import Modality
 from lmms_rpts.runs.samples import RunError
@@ -18,7 +19,6 @@ from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.scoring.record import MODALITIES, JudgedStep, RptsRecord
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
 from lmms_rpts.stats.intervals import Estimate, Indices, numbered
-from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
+from lmms_rpts.analysis.reading import benchmark_of_runs
+from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import R
@@ -19,8 +21,7 @@ from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
-from lmms_rpts.tasks.all_runs import shared_grading
-from lmms_rpts.tasks.grade_types import Grading
+from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -145,11 +146,7 @@ class Comparison:
 
 
 def compare_runs(
-    a: AnyRun,
-    b: AnyRun,
-    resamples: int = RESAMPLES,
-    permutations: int = PERMUTATIONS,
-    grading: Grading | None = None,
+    a: AnyRun, b: AnyRun, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
 ) -> Comparison:
     """Compare two runs over their shared documents, second minus first.
 
@@ -166,15 +163,16 @@ def compare_runs(
     Args:
         resamples: bootstrap resamples.
         permutations: random swaps, if there are too many to enumerate.
-        grading: how the benchmark of the runs is summarized; None: known from the runs.
 
     Raises:
-        RunError: if nothing is shared or a shared document differs between the runs.
+        RunError: if nothing is shared, if a shared document differs between the runs, or for runs
+            of several benchmarks.
     """
-    grading = grading or shared_grading([a, b])
+    benchmark = benchmark_of_runs([a, b])
+    metrics = response_metrics(benchmark)
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
-    for key in _keys(grading):
+    for key in _keys(benchmark):
         ours, theirs = (run.grouped(key) for run in (a, b))
         if shared := sorted(set(ours) & set(theirs)):
             break
@@ -187,8 +185,7 @@ def compare_runs(
         )
     pairs: Pairs = {each: (ours[each], theirs[each]) for each in shared}
     first, second = (
-        np.vstack([_values(each[side], grading.response_metrics) for each in pairs.values()])
-        for side in (0, 1)
+        np.vstack([_values(each[side], metrics) for each in pairs.values()]) for side in (0, 1)
     )
     clusters = intervals.numbered([each[0].instance.cluster for each, _ in pairs.values()])
     named = [replace(run, label=name) for run, name in ((a, "A"), (b, "B"))]
@@ -199,10 +196,10 @@ def compare_runs(
         paired=paired,
         only_a=len(ours) - len(pairs),
         only_b=len(theirs) - len(pairs),
-        changed=_count_changed(pairs, grading) if paired == "documents" else 0,
-        metrics=_differences(first, second, clusters, resamples, permutations, grading),
-        flips=_flips(pairs, first, second, grading),
-        scored=tuple(differing_settings(named, grading.settings)),
+        changed=_count_changed(pairs) if paired == "documents" else 0,
+        metrics=_differences(first, second, clusters, resamples, permutations, metrics),
+        flips=_flips(pairs, first, second, [*metrics]),
+        scored=tuple(differing_settings(named)),
     )
     return adjust_together([found])[0]
 
@@ -216,34 +213,39 @@ def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     ]
 
 
-def parts_of(run: RunOf[R], by: str, grading: Grading | None = None) -> tuple[RunOf[R], ...]:
+def response_metrics(benchmark: Benchmark) -> Metrics:
+    """The metrics that single responses have."""
+    return {name: each for name, each in benchmark.metrics.items() if each.value}
+
+
+def parts_of(run: RunOf[R], by: str) -> tuple[RunOf[R], ...]:
     """The parts of a run with several values of a breakdown, for ``compare_runs``.
 
     Args:
         by: a breakdown that has two values in the run, such as ``language``; or a breakdown with
             two or more of its values, such as ``task=cmmath,cmmath_en_cot``.
     """
-    grading = grading or shared_grading([run])
     return tuple(
         replace(run, label=value, responses=responses, path=("", ""))
-        for value, responses in _chosen(run, by, grading, several=True).items()
+        for value, responses in _chosen(run, by, several=True).items()
     )
 
 
-def part_of(run: RunOf[R], by: str, grading: Grading) -> RunOf[R]:
+def part_of(run: RunOf[R], by: str) -> RunOf[R]:
     """The part of a run with one value of a breakdown, such as ``relation=guided``."""
-    (responses,) = _chosen(run, by, grading, several=False).values()
+    (responses,) = _chosen(run, by, several=False).values()
     return replace(run, responses=responses)
 
 
-def _chosen(run: RunOf[R], by: str, grading: Grading, several: bool) -> dict[str, tuple[R, ...]]:
+def _chosen(run: RunOf[R], by: str, several: bool) -> dict[str, tuple[R, ...]]:
     """The responses with each of the chosen values of a breakdown."""
     name, _, chosen = by.partition("=")
-    if name not in grading.breakdowns:
-        raise RunError(f"Unknown field {name!r}; fields: {', '.join(grading.breakdowns)}")
+    known = breakdowns(benchmark_of_runs([run]))
+    if name not in known:
+        raise RunError(f"Unknown field {name!r}; fields: {', '.join(known)}")
     found: dict[str, list[R]] = {}
     for record in run.responses:
-        for value in grading.breakdowns[name](record):
+        for value in known[name](record):
             if value is not None:
                 found.setdefault(value, []).append(record)
     values, part, number, example = [chosen], "a part", "one", "A"
@@ -259,12 +261,13 @@ def _chosen(run: RunOf[R], by: str, grading: Grading, several: bool) -> dict[str
     return {value: tuple(found[value]) for value in values}
 
 
-def _keys(grading: Grading) -> list[Callable[[Any], Key]]:
-    """What identifies a pair: the document, its instance, or its id in tasks that ask the same."""
-    keys: list[Callable[[Any], Key]] = [attrgetter("key"), attrgetter("cluster")]
-    if grading.by_task and grading.same_questions:
-        keys.append(lambda instance: ("", str(instance.id)))
-    return keys
+def _keys(benchmark: Benchmark) -> list[Callable[[Any], Key]]:
+    """What identifies a pair: the document, its instance, or its id in tasks on the same data."""
+
+    def asked(instance: Any) -> Key:
+        return (benchmark.tasks.get(instance.task, instance.task), str(instance.id))
+
+    return [attrgetter("key"), attrgetter("cluster"), asked]
 
 
 def _values(records: Iterable[Any], metrics: Metrics) -> Floats:
@@ -297,7 +300,7 @@ def _differences(
     clusters: Indices,
     resamples: int,
     permutations: int,
-    grading: Grading,
+    metrics: Metrics,
 ) -> tuple[MetricDifference, ...]:
     def means(weights: Floats) -> Floats:
         a, b = (intervals.resampled_means(side, weights) for side in (first, second))
@@ -306,9 +309,7 @@ def _differences(
     observed, drawn = intervals.bootstrap(means, len(first), resamples, clusters=clusters)
     rows = zip(observed.reshape(3, -1).T, drawn[-first.shape[1] :], first.T, second.T, strict=True)
     found = []
-    for metric, (whole, draws, one, two) in zip(
-        grading.response_metrics.values(), rows, strict=True
-    ):
+    for metric, (whole, draws, one, two) in zip(metrics.values(), rows, strict=True):
         known_a, known_b = ~np.isnan(one), ~np.isnan(two)
         if metric.optional and not (known_a | known_b).any():
             continue
@@ -341,8 +342,7 @@ def _value(number: float) -> float | None:
     return None if np.isnan(number) else float(number)
 
 
-def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tuple[Flip, ...]:
-    names = list(grading.response_metrics)
+def _flips(pairs: Pairs, first: Floats, second: Floats, names: Sequence[str]) -> tuple[Flip, ...]:
     scored = "accuracy_rpts" in names
     columns = (
         [names.index(each) for each in ("accuracy", "rpts", "accuracy_rpts", _WRONG_REASON)]
@@ -353,14 +353,13 @@ def _flips(pairs: Pairs, first: Floats, second: Floats, grading: Grading) -> tup
     for (ours, theirs), one, other in zip(
         pairs.values(), first[:, columns], second[:, columns], strict=True
     ):
-        question = grading.display.question(ours[0])
         a, b = (
-            _side([grading.display.answer(each).final for each in responses], *values)
+            _side([each.final for each in responses], *values)
             for responses, values in ((ours, one), (theirs, other))
         )
         size = float(np.nansum(np.abs(other - one)[:2]))
-        instance = ours[0].instance
-        asked = (str(instance.id), question.text, " | ".join(question.gold))
+        instance, question = ours[0].instance, ours[0].instance.shown
+        asked = (str(instance.id), question.text, question.right_answer)
         flip = Flip(instance.task, instance.doc_id, *asked, a, b, size)
         if a.category != b.category or flip.to_right is not None:
             found.append(flip)
@@ -388,14 +387,12 @@ def _side(answers: Sequence[str | None], right: float, *reasoned: float) -> Side
     return Side(category, accuracy, rpts, tuple(answers))
 
 
-def _count_changed(pairs: Pairs, grading: Grading) -> int:
+def _count_changed(pairs: Pairs) -> int:
     """Number of shared documents whose data differ."""
     changed = 0
     for ours, theirs in pairs.values():
         task, doc_id = ours[0].instance.key
-        one, other = (
-            (each[0].instance.id, grading.display.question(each[0]).text) for each in (ours, theirs)
-        )
+        one, other = ((each[0].instance.id, each[0].instance.shown.text) for each in (ours, theirs))
         if one != other:
             raise RunError(
                 f"Document {doc_id} of {task} differs between the runs: id {one[0]!r}, "

@@ -9,10 +9,13 @@ from __future__ import annotations
 import csv
 import json
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.comparison import document_values
+from lmms_rpts.analysis.comparison import document_values, response_metrics
+from lmms_rpts.analysis.reading import Run, sort_runs
+from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.judging.types import Usage
@@ -23,10 +26,8 @@ from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
-from lmms_rpts.tasks.all_runs import grading_of, sort_runs
-from lmms_rpts.tasks.grade_types import Grading
-from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
+from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.registry import BENCHMARKS
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -130,16 +131,16 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     first = 1 if isinstance(runs, RunOf) else 0
     names = ["run", "task", "doc_id"][first:]
     frames = []
-    for grading, of_benchmark in _by_benchmark(runs):
+    for benchmark, of_benchmark in _by_benchmark(runs):
+        metrics = response_metrics(benchmark)
         rows = [
             ((run.label, *document)[first:], values)
             for run in of_benchmark
-            for document, values in document_values(run, grading.response_metrics).items()
+            for document, values in document_values(run, metrics).items()
         ]
         index = pd.MultiIndex.from_tuples([key for key, _ in rows], names=names)
         values = [values for _, values in rows]
-        columns = list(grading.response_metrics)
-        frames.append(pd.DataFrame(values, index=index, columns=columns, dtype=float))
+        frames.append(pd.DataFrame(values, index=index, columns=[*metrics], dtype=float))
     frame: pd.DataFrame = pd.concat(frames)
     return frame
 
@@ -154,14 +155,14 @@ def responses_frame(runs: Runs) -> pd.DataFrame:
     rows: list[Mapping[str, Any]] = []
     types: dict[str, str] = {}
     cost = cost_function()
-    for grading, of_benchmark in _by_benchmark(runs):
+    for benchmark, of_benchmark in _by_benchmark(runs):
         pairs = ((run, each) for run in of_benchmark for each in run.responses)
-        rows += [cells_of(*pair, grading, cost) for pair in pairs]
-        if grading is GRADING:
+        rows += [cells_of(*pair, benchmark, cost) for pair in pairs]
+        if benchmark.record is RptsRecord:
             types |= RESPONSE_TYPES
         else:
-            graded = dict.fromkeys(grading.breakdowns, "string")
-            types |= GRADED_TYPES | graded | dict.fromkeys(grading.response_metrics, "float64")
+            metrics = dict.fromkeys(response_metrics(benchmark), "float64")
+            types |= GRADED_TYPES | dict.fromkeys(benchmark.by, "string") | metrics
     return typed(rows, types)
 
 
@@ -178,13 +179,11 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
     return typed(rows, STEP_TYPES)
 
 
-def _by_benchmark(runs: Runs) -> list[tuple[Grading, Sequence[AnyRun]]]:
-    """The runs of each benchmark, and how it is summarized; at least one benchmark."""
-    listed = [runs] if isinstance(runs, RunOf) else list(runs)
-    records = (run.responses[0] for run in listed if run.responses)
-    if all(isinstance(each, RptsRecord) for each in records):
-        return [(GRADING, listed)]
-    return [(grading_of(name), found) for name, found in sort_runs(listed).items()]
+def _by_benchmark(runs: Runs) -> list[tuple[Benchmark, Sequence[AnyRun]]]:
+    """The runs of each benchmark; without any, of RPTS."""
+    listed = [runs] if isinstance(runs, RunOf) else runs
+    found = sort_runs(run for run in listed if run.responses)
+    return [(BENCHMARKS[name], of) for name, of in found.items()] or [(BENCHMARKS["rpts"], ())]
 
 
 def typed(rows: Sequence[Mapping[str, Any]], types: Mapping[str, str]) -> pd.DataFrame:
@@ -237,31 +236,30 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
     }
 
 
-def cells_of(run: AnyRun, record: Any, grading: Grading, cost: Cost) -> dict[str, Any]:
+def cells_of(run: AnyRun, record: Any, benchmark: Benchmark, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
-    cells = _of_response(run, record) if grading is GRADING else _graded(run, record, grading)
-    return cells | spent_on(record, cost)
+    of = _of_response if isinstance(record, RptsRecord) else partial(_graded, benchmark)
+    return of(run, record) | spent_on(record, cost)
 
 
-def _graded(run: AnyRun, record: Any, grading: Grading) -> dict[str, Any]:
-    instance, display = record.instance, grading.display
-    breakdowns = {
-        name: " | ".join(filter(None, values_of(record)))
-        for name, values_of in grading.breakdowns.items()
-    }
+def _graded(benchmark: Benchmark, run: AnyRun, record: Any) -> dict[str, Any]:
+    instance = record.instance
     return {
-        **{name: text or None for name, text in breakdowns.items()},
+        **{
+            name: " | ".join(filter(None, values_of(record))) or None
+            for name, values_of in breakdowns(benchmark).items()
+        },
         "run": run.label,
         "task": instance.task,
         "doc_id": instance.doc_id,
         "id": str(instance.id),
         "repeat": record.repeat,
-        "answer": display.answer(record).final,
-        "gold_answer": " | ".join(display.question(record).gold) or None,
+        "answer": record.final,
+        "gold_answer": instance.shown.right_answer or None,
         "tokens": record.tokens,
         "judge": record.scoring.judge,
         "reason": record.reason,
-        **{name: each.of(record) for name, each in grading.response_metrics.items()},
+        **{name: each.of(record) for name, each in response_metrics(benchmark).items()},
     }
 
 
@@ -269,7 +267,7 @@ def _of_response(run: Run, response: RptsRecord) -> dict[str, Any]:
     instance, error, found = response.instance, response.first_error, response.diagnosis
     return {
         **response_cells(run, response),
-        "ability": [storable(each) for each in abilities_of(instance)],
+        "ability": [storable(each) for each in instance.ability],
         "gold_answer": instance.gold,
         "first_error_step": error and error.step,
         "first_error_height": error and error.height,

@@ -1,8 +1,7 @@
 """ReForm-Eval by dimension: scores, averages and ranks, as in the publishers' README.
 
-Source: README of github.com/FudanDISC/ReForm-Eval (df1cfa7), arXiv 2310.02569: a dimension's score
-is the mean over its sets, in percent, with CIDEr x 100 for captions; the average is the mean over
-dimensions; the average rank is the mean over dimensions of a model's rank in each.
+A dimension's score is the mean over its sets, in percent, with CIDEr x 100 for captions; average
+and average rank are means over dimensions (github.com/FudanDISC/ReForm-Eval, df1cfa7).
 """
 
 from __future__ import annotations
@@ -50,8 +49,7 @@ class DimensionScore:
         return f"{self.value:.1f}{interval}{f' ({note})' if note else ''}"
 
 
-Scores = Mapping[str, Mapping[str, DimensionScore]]
-"""The scores of each model by the name of the dimension in ``DIMENSIONS``."""
+Scores = Mapping[str, Mapping[str, DimensionScore]]  # by model and name in DIMENSIONS
 
 
 def dimension_scores(models: Sequence[Figures], method: str) -> Scores:
@@ -172,7 +170,7 @@ def _average(
 
 
 def averages(models: Sequence[Figures]) -> dict[tuple[str, str], dict[str, Figure]]:
-    """The averages over dimensions by method and model, if all sets of all dimensions count."""
+    """The averages over dimensions by method and model; None if not all sets of all count."""
     found: dict[tuple[str, str], dict[str, Figure]] = {}
     for method in _METHODS:
         sizes = _sizes(method)

@@ -8,10 +8,10 @@ from dataclasses import dataclass
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.stats.figures import figure, interval
 from lmms_rpts.stats.intervals import Estimate
-from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

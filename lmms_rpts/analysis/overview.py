@@ -7,12 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
+from lmms_rpts.analysis.reading import Run
+from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
 
 Outcome = Literal[
     "right_unsound", "right_sound", "wrong_sound", "wrong_unsound", "no_steps", "unjudged"
@@ -59,9 +58,9 @@ def outcome(response: RptsRecord) -> Outcome:
 def overview_of(run: Run) -> Overview:
     """Summarise a run; the metrics are the numbers in lmms-eval's table."""
     scored = [each for each in run.responses if each.rpts is not None]
-    (figures,) = summarize_grades(GRADING, [run]).models
+    (figures,) = summarize([run]).models
     return Overview(
-        documents=figures.questions,
+        documents=figures.documents,
         metrics=figures.metrics,
         outcomes=Counter(map(outcome, run.responses)),
         origins=Counter(

@@ -21,6 +21,7 @@ from collections.abc import Sequence
 from numbers import Integral
 from typing import TYPE_CHECKING, Any
 
+from lmms_rpts.analysis.reading import Run
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.reasoning.tree import RIGHT_REASON, is_sound
@@ -28,7 +29,6 @@ from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.rpts_eval.runs import Run
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -201,7 +201,6 @@ class Settings(Table):
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     threshold: float = setting(0.5, "lowest RPTS that counts as good reasoning", ge=0.0, le=1.0)
     validity: Place | None = setting(None, "result file of `lmms-rpts validate`")
-    relations: Place | None = setting(None, "labels of relations: a table, or a folder of tables")
     openai_url: _BaseUrl = _environment(
         "",
         *_URLS,

@@ -9,16 +9,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.commands.blocks import Block, Line, Output, measured
 from lmms_rpts.commands.common import OneRun, check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import NONE, figure
-from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
     from lmms_rpts.analysis.measured import Measured
-    from lmms_rpts.tasks.rpts_eval.runs import Run
+    from lmms_rpts.analysis.reading import Run
 
 _SUFFIXES = (".csv", ".json", ".md")
 _CONCLUSION, _REPLY = 80, 120
@@ -64,9 +64,9 @@ def agreement(
 
 def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], list[Path]]:
     """The runs, and the files of ratings."""
+    from lmms_rpts.analysis.reading import read_run
     from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.samples import RunError
-    from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     rated = [place for each in paths[1:] if _holds_ratings(place := Path(each).expanduser())]
     runs: list[Run] = []

@@ -16,9 +16,9 @@ from rich.console import Console
 from rich.table import Table
 from rich.text import Text
 
+from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import printable
 from lmms_rpts.commands.common import PLOTS, write_file
-from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd

@@ -12,18 +12,18 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 from rich.console import Console
 
+from lmms_rpts.analysis.tables import Sheet, by_group
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import figure
-from lmms_rpts.tasks.grade_types import Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
 
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference
+    from lmms_rpts.runs.metrics import Metrics
     from lmms_rpts.runs.run import AnyRun
-    from lmms_rpts.tasks.grade_types import Grading
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
 _COLUMNS = ("metric", "A", "B", "B - A", "p", "p (Holm)", "n")
@@ -76,7 +76,8 @@ def compare(
 ) -> None:
     """Compare two runs on their shared documents: differences B - A, and documents that flipped.
 
-    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, ...).
+    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval). Of several
+    rounds of a model, the means over their responses to each document are compared.
 
     Each difference has a 95% bootstrap interval and the p-value of a paired permutation test.
 
@@ -84,18 +85,19 @@ def compare(
 
       lmms-rpts compare results/rpts_eval --by language
     """
-    from lmms_rpts.analysis.comparison import adjust_together, compare_runs
+    from lmms_rpts.analysis.comparison import adjust_together, compare_runs, response_metrics
+    from lmms_rpts.analysis.reading import benchmark_of_runs
     from lmms_rpts.analysis.validity import validity_lines
 
     with Console(stderr=True).status("Comparing the runs ..."):
         files = check_suffixes(output, SUFFIXES)
-        grading, (a, *others) = _read(run_a, run_b, by, benchmark, task)
+        (a, *others), rounds = _read(run_a, run_b, by, benchmark, task)
         protect_inputs([a, *others], files)
-        found = adjust_together([compare_runs(a, b, grading=grading) for b in others])
+        found = adjust_together([compare_runs(a, b) for b in others])
+        metrics = response_metrics(benchmark_of_runs([a]))
         judges = validity_lines([a, *others])
     one = found[0] if len(found) == 1 else None
-    metrics = grading.response_metrics
-    groups = list(grading.groups.values()) or [list(metrics)]
+    groups = [[each.name for each in of] for of in by_group(metrics.values()).values()]
     if one is None:  # only the metrics that are tested
         groups = [[name for name, each in metrics.items() if each.tested]]
     measured = [{metric.metric: metric for metric in each.metrics} for each in found]
@@ -117,11 +119,14 @@ def compare(
     columns = [*["B"] * (one is None), *_COLUMNS]
     Output(
         [
-            Line(f"A: {a.label}"),
-            *(Line(f"B: {each.label_b}" + f" ({_shared(each)})" * (one is None)) for each in found),
+            Line(f"A: {a.label}{rounds[0]}"),
+            *(
+                Line(f"B: {each.label_b}{rounds[-1] if one else f' ({_shared(each)})'}")
+                for each in found
+            ),
             *([Line(_shared(one))] if one else []),
             Sheet("", columns, 1 + (one is None), sections),
-            Line(_explained(found, grading, chain(*groups))),
+            Line(_explained(found, metrics, chain(*groups))),
             *(Line(each, "Warning") for each in warnings),
             *(Line(each, "Judge") for each in judges),
         ],
@@ -147,14 +152,13 @@ def _frame(found: Sequence[Comparison]) -> pd.DataFrame:
 
 def _read(
     run_a: str, run_b: str | None, by: str | None, benchmark: str | None, task: str | None
-) -> tuple[Grading, Sequence[AnyRun]]:
-    """How a benchmark is summarized, and two runs of it, or several parts of one run."""
+) -> tuple[Sequence[AnyRun], list[str]]:
+    """Two runs of a benchmark, or several parts of one; and the rounds of each run as text."""
     from lmms_rpts.analysis.comparison import part_of, parts_of
+    from lmms_rpts.analysis.reading import read_all_runs, read_rounds
     from lmms_rpts.runs.reading import name_runs
     from lmms_rpts.runs.run import of_task
-    from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
     from lmms_rpts.tasks.registry import get_benchmark
-    from lmms_rpts.tasks.rpts_eval.runs import only_run
 
     if run_b is None and by is None:
         fail("Pass two runs, or one run and --by FIELD, such as --by language")
@@ -174,16 +178,17 @@ def _read(
         names = " or ".join(f"--benchmark {name}" for name in shared)
         fail(f"There are runs of several benchmarks: choose one with {names}")
     (name,) = shared
-    grading = grading_of(name)
-    runs = [
-        of_task(only_run(path, each[name]), task) for path, each in zip(paths, found, strict=True)
-    ]
-    if None in runs:
-        fail(f"The runs have no task {task} in common")
-    chosen = [run for run in runs if run is not None]
+    runs, rounds = [], []
+    for path, each in zip(paths, found, strict=True):
+        run, labels = read_rounds(path, each[name])
+        part = of_task(run, task)
+        if part is None:
+            fail(f"The runs have no task {task} in common")
+        runs.append(part)
+        rounds.append(f" ({len(labels)} rounds: {', '.join(labels)})" * (len(labels) > 1))
     if run_b is None:
-        return grading, parts_of(chosen[0], str(by), grading)
-    return grading, name_runs([part_of(each, by, grading) if by else each for each in chosen])
+        return parts_of(runs[0], str(by)), rounds
+    return name_runs([part_of(each, by) if by else each for each in runs]), rounds
 
 
 def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iterator[str]:
@@ -231,12 +236,10 @@ def _figures(metric: MetricDifference) -> list[str]:
     ]
 
 
-def _explained(found: Sequence[Comparison], grading: Grading, shown: Iterable[str]) -> str:
+def _explained(found: Sequence[Comparison], metrics: Metrics, shown: Iterable[str]) -> str:
     tested = sum(metric.p is not None for each in found for metric in each.metrics)
     lower = [
-        f"{name}: lower is better."
-        for name in shown
-        if grading.metrics[name].higher_is_better is False
+        f"{name}: lower is better." for name in shown if metrics[name].higher_is_better is False
     ]
     means = (
         "Means over the shared documents for which the run has a value. [ ]: 95% interval, "

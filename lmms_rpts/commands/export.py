@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import chain
 from pathlib import Path
 from typing import Annotated
 
@@ -41,14 +42,15 @@ def export(
     if not runs or output is None:
         fail("Pass RUN... and -o FILE, or --schema")
     from lmms_rpts.analysis.dataframes import format_of, responses_frame, steps_frame, write_frame
-    from lmms_rpts.tasks.all_runs import read_all_runs
+    from lmms_rpts.analysis.reading import read_all_runs
 
     format_of(output)
     there = read_all_runs(runs)
-    found = there.every if by_response else there.get("rpts", ())
-    if not by_response and "rpts" not in there:
+    every = [*chain(*there.values())]
+    found = every if by_response else there.get("rpts", ())
+    if not found:
         fail("These runs have no reasoning steps: use --responses for one row per response")
-    protect_inputs(there.every, [output])
+    protect_inputs(every, [output])
     frame = responses_frame(found) if by_response else steps_frame(found)
     responses = f"{sum(len(run.responses) for run in found):,} responses"
     what = responses if by_response else f"{len(frame):,} steps of {responses}"

@@ -46,8 +46,8 @@ def rate(
     """
     check_suffixes([output], (".html", ".htm"))
     from lmms_rpts.analysis.ratings import draw_sample
+    from lmms_rpts.analysis.reading import read_run
     from lmms_rpts.report.rating import write_rating_page
-    from lmms_rpts.tasks.rpts_eval.runs import read_run
 
     found = read_run(run)
     protect_inputs([found], [output], page_of="rate")

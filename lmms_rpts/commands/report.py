@@ -57,11 +57,11 @@ def report(
 
       lmms-rpts report small=results/a large=results/b -o report.html
     """
+    from lmms_rpts.analysis.reading import read_runs
     from lmms_rpts.report.writing import write_report
-    from lmms_rpts.tasks.all_runs import read_all_runs
 
     check_page(output)
-    found = read_all_runs(runs).every
+    found = read_runs(runs)
     protect_inputs(found, [output], page_of="report")
     written = write_report(
         found,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from functools import partial
+from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -14,8 +15,9 @@ from lmms_rpts.commands.blocks import Line, Output
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
 
 if TYPE_CHECKING:
+    from lmms_rpts.analysis.published import Beside
+    from lmms_rpts.analysis.summary import Summary
     from lmms_rpts.runs.run import AnyRun
-    from lmms_rpts.tasks.graded import GradeSummary
 
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
 
@@ -32,6 +34,15 @@ def summarize(
             "--by",
             help="Break the metrics down by this field. May be repeated. An unknown name lists the "
             "available fields.",
+        ),
+    ] = None,
+    join: Annotated[
+        Path | None,
+        typer.Option(
+            "--join",
+            help="A table (CSV, JSONL, Parquet) with labels of documents: id or doc_id, perhaps "
+            "task, and further columns, which --by may name.",
+            show_default=False,
         ),
     ] = None,
     task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
@@ -68,51 +79,50 @@ def summarize(
 ) -> None:
     """Compare models in one table per benchmark: metrics with intervals, and breakdowns.
 
-    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval, benchmarks of
-    other packages). Several runs of one model are repeated rounds, shown as mean and sample
-    standard deviation (n - 1). A single round is shown with the 95% interval over its documents.
+    Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval). Several runs
+    of one model are repeated rounds, shown as mean and sample standard deviation (n - 1). A single
+    round is shown with the 95% interval over its documents.
     """
+    from lmms_rpts.analysis.joining import read_labels
+    from lmms_rpts.analysis.published import set_beside
+    from lmms_rpts.analysis.reading import read_all_runs
+    from lmms_rpts.analysis.summary import summarize as summary_of
+    from lmms_rpts.analysis.tables import explanation, summary_sheets
     from lmms_rpts.analysis.validity import validity_lines
-    from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
-    from lmms_rpts.tasks.graded import summarize_grades
-    from lmms_rpts.tasks.published import set_beside
     from lmms_rpts.tasks.registry import get_benchmark
-    from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
     files = check_suffixes(output, _SUFFIXES)
     with Console(stderr=True).status("Reading the runs ..."):
         chosen = get_benchmark(benchmark) if benchmark else None
         there = read_all_runs(runs)
-        protect_inputs(there.every, files)
-    titles = {name: get_benchmark(name).title for name in there}
-    of = {name: grading_of(name) for name in there if chosen is None or name == chosen.name}
+        protect_inputs(chain(*there.values()), files, *[join] if join else [])
+    of = {name: own for name, own in there.items() if chosen is None or name == chosen.name}
     if chosen and not of:
-        said = ", ".join(titles.values())
+        said = ", ".join(get_benchmark(name).title for name in there)
         fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {said}")
     if len(of) > 1 and files:
         names = " or ".join(f"--benchmark {name}" for name in of)
         fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
     heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
-    for name, grading in of.items():
+    labels = read_labels(join, [*chain(*of.values())]) if join else {}
+    for name, own in of.items():
         with Console(stderr=True).status("Computing intervals ..."):
-            summary = summarize_grades(grading, there[name], by or (), task)
+            summary = summary_of(own, by or (), task, labels)
             sheets = summary_sheets(summary, heads, every)
-            notes = [explanation(summary, sheets)]
-            notes += map(grading.sentence, summary.models) if grading.sentence else []
-            beside = set_beside(get_benchmark(name), there[name], task) if published else None
+            beside = set_beside(summary.benchmark, own, task) if published else None
         if published and beside is None:
-            fail(f"{titles[name]} does not support --published")
+            fail(f"{get_benchmark(name).title} does not support --published")
         Output(
             [
                 *sheets,
                 *([beside.sheet()] if beside else []),
-                *map(Line, notes),
+                Line(explanation(summary, sheets)),
                 *(Line(said, "Published") for said in (beside.notes if beside else ())),
                 *(Line(said, "Note") for said in summary.warnings),
-                *(Line(said, "Judge") for said in validity_lines(_of_task(there[name], task))),
+                *(Line(said, "Judge") for said in validity_lines(_of_task(own, task))),
             ],
-            partial(beside.frame, summary) if beside else summary.frame,
-            partial(beside.to_dict, summary) if beside else summary.to_dict,
+            summary.frame,
+            partial(_plain, summary, beside),
             draw=partial(_plot, summary),
         ).deliver(files)
 
@@ -123,10 +133,14 @@ def _of_task(runs: Sequence[AnyRun], task: str | None) -> Iterator[AnyRun]:
     return (part for run in runs if (part := of_task(run, task)) is not None)
 
 
-def _plot(summary: GradeSummary, kind: str) -> bytes:
+def _plain(summary: Summary, beside: Beside | None) -> dict[str, Any]:
+    return summary.to_dict() | ({"published": beside.to_dict()} if beside else {})
+
+
+def _plot(summary: Summary, kind: str) -> bytes:
     from lmms_rpts.report.plots import draw_scatter, points_of
 
-    metric = next(iter(summary.grading.metrics))
+    metric = next(iter(summary.benchmark.metrics))
     if all(model.tokens.value is None for model in summary.models):
         fail(
             "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "

@@ -12,16 +12,16 @@ from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 import typer
 from rich.console import Console
 
+from lmms_rpts.analysis.tables import Best, Sheet
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
 from lmms_rpts.stats.figures import figure
-from lmms_rpts.tasks.grade_types import Best, Sheet
 
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.tasks.rpts_eval.runs import Run
+    from lmms_rpts.analysis.reading import Run
 
 _HEADS = {
     "decay": "decay",
@@ -77,14 +77,15 @@ def sweep(
     always shown, marked with a *.
     """
     from lmms_rpts.analysis.sweeping import check_settings, sweep_rows
-    from lmms_rpts.tasks.rpts_eval.runs import read_runs
+    from lmms_rpts.runs.reading import read_runs_of
+    from lmms_rpts.scoring.record import RptsRecord
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
     heights = _numbers(focus_height, int, "--focus-height", "a whole number from 0, as in 1,2")
     check_settings(decays, heights, threshold)
     files = check_suffixes(output, _SUFFIXES)
     with Console(stderr=True).status("Reading the run and recomputing scores ..."):
-        found = read_runs(runs)
+        found = read_runs_of(RptsRecord, runs)
         protect_inputs(found, files)
         parts = [_part(run, task) for run in found]
         rows = {part.label: sweep_rows(part, decays, heights, threshold) for part in parts}

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import listed, printable, shorten
 from lmms_rpts.commands.blocks import Block, Line, Output
 from lmms_rpts.runs.validity import BUILT_IN, DRAWN, ValidatedSet, Validity
 from lmms_rpts.stats.figures import cost, cut_middle, figure, interval
-from lmms_rpts.tasks.grade_types import Sheet
 from lmms_rpts.validation.answers import ALL, RULES
 
 if TYPE_CHECKING:

@@ -18,12 +18,14 @@ from rich.console import Console
 from rich.markup import escape
 from rich.table import Table
 
+from lmms_rpts.analysis.reading import Run
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.writing import write_report
+from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.registry import SETTINGS_TABLES
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_runs
 
 HERE = Path(__file__).parent
 TASK = "rpts_demo"
@@ -108,7 +110,8 @@ def _evaluate(model: str, folder: Path) -> None:
 
 def _read(folder: Path) -> dict[str, Run]:
     """The runs by model, checked to be complete."""
-    runs = {run.label: run for run in read_runs([f"{each}={folder / each}" for each in MODELS])}
+    places = [f"{each}={folder / each}" for each in MODELS]
+    runs = {run.label: run for run in read_runs_of(RptsRecord, places)}
     expected = len(json.loads((HERE / "instances.json").read_text(encoding="utf-8")))
     for model, run in runs.items():
         if len(run.responses) != expected:

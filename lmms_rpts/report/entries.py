@@ -8,28 +8,31 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain, islice
+from types import MappingProxyType
 from typing import Any
 
 from lmms_rpts.analysis.overview import outcome, overview_of
+from lmms_rpts.analysis.published import Beside
+from lmms_rpts.analysis.reading import Run
+from lmms_rpts.analysis.summary import Values, breakdowns, summarize
 from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.record import ShownQuestion
 from lmms_rpts.runs.run import AnyRun
 from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.grade_types import Grading, ShownAnswer, ShownQuestion
-from lmms_rpts.tasks.graded import summarize_grades
-from lmms_rpts.tasks.published import Beside
-from lmms_rpts.tasks.rpts_eval.runs import Run
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.registry import BENCHMARKS
 
 # Outcomes of responses with steps, in the order in which they should be checked.
 URGENCY = ("right_unsound", "wrong_unsound", "wrong_sound", "no_steps", "unjudged", "right_sound")
 # The same of graded answers; ``value`` is a score that is neither right nor wrong.
 GRADED_URGENCY = ("wrong", "unscored", "partial", "value", "right")
+FLAGS: Mapping[str, str] = {"undecided": "undecided", "disagreements": "disputed"}
+"""What graded answers can be filtered by: names, and the properties of records."""
 
 # Maximum number of answers of a run to a question that are shown; files may hold any number.
 MOST_ANSWERS = 20
@@ -52,12 +55,12 @@ class Answer:
         run: index of its run.
         record: the whole record.
         question: the question in this answer's variant.
-        shown: the answer and its grades.
+        variant: which variant of the question it answers, if there are several; else empty.
         outcome: how it was judged or graded.
         rank: lower ranks are shown first.
         scale: what the score measures, if it is not right or wrong.
         score: the score that counts; None if there is none.
-        flags: the flags of the benchmark that hold for it, such as ``disagreements``.
+        flags: those of ``FLAGS`` that hold for it.
         turns: what the model was asked, see `Logged`; empty: the samples do not contain it.
     """
 
@@ -66,7 +69,7 @@ class Answer:
     run: int
     record: Any
     question: ShownQuestion
-    shown: ShownAnswer
+    variant: str
     outcome: str
     rank: tuple[float, ...]
     scale: str
@@ -145,7 +148,6 @@ class View:
 
     Args:
         benchmark: the benchmark.
-        grading: how the answers are scored and shown.
         runs: the runs.
         limit: maximum number of questions to show, the most urgent first, and the same number of
             each task as far as possible; None: all.
@@ -169,19 +171,16 @@ class View:
     beside: Beside | None = None
 
     _urgency: Sequence[str] = GRADED_URGENCY
+    _flagged: Mapping[str, str] = FLAGS
     _most_images: int | None = MOST_IMAGES
     _most_answers: int | None = MOST_ANSWERS
 
     def __init__(
-        self,
-        benchmark: Benchmark | None,
-        grading: Grading,
-        runs: Sequence[AnyRun],
-        limit: int | None,
-        given: set[str],
+        self, benchmark: Benchmark, runs: Sequence[AnyRun], limit: int | None, given: set[str]
     ) -> None:
-        self.benchmark, self.grading, self.runs = benchmark, grading, runs
-        self.name = f"graded-{_plain(benchmark.name)}" if benchmark else ""
+        self.benchmark, self.runs = benchmark, runs
+        self.name = f"graded-{_plain(benchmark.name)}"
+        self.breakdowns = breakdowns(benchmark)
         cases: dict[object, Case] = {}
         for at, run in enumerate(runs):
             for record in run.responses:
@@ -205,7 +204,7 @@ class View:
         self.outcomes = [Counter(map(self.outcome, run.responses)) for run in runs]
         self.tagged = {
             name: {value for entry in self.entries for value in entry.tags.get(name, ())}
-            for name in self._breakdowns()
+            for name in self.breakdowns
         }
         self.filters = {
             name: sorted(each)
@@ -216,37 +215,38 @@ class View:
         self._summarize()
 
     def _summarize(self) -> None:
-        grading = self.grading
-        every = list(chain.from_iterable(run.responses for run in self.runs))
-        by = grading.breakdowns if grading.display.by is None else grading.display.by
-        tables = [
-            name
-            for name, values_of in self._breakdowns().items()
-            if name in by
-            and name != grading.first
-            # Not those in which all answers are alike, or each is alone.
-            and 1 < len({tuple(values_of(each)) for each in every}) <= _MOST_GROUPS
-        ]
-        self.summary = summarize_grades(grading, self.runs, tables)
-        self.figures = [summarize_grades(grading, [run]).models for run in self.runs]
+        tables = [name for name in self.benchmark.by[1:] if self._divides(self.breakdowns[name])]
+        self.summary = summarize(self.runs, tables)
+        self.figures = [summarize([run]).models for run in self.runs]
         self.warnings = [*self.summary.warnings]
+
+    def _divides(self, values_of: Values) -> bool:
+        """Whether a breakdown divides the answers, or those of a task that is summarized alone.
+
+        Not if all are alike, or each is alone.
+        """
+        found: dict[str, set[tuple[str | None, ...]]] = {}
+        for each in chain.from_iterable(run.responses for run in self.runs):
+            task = each.instance.task * self.benchmark.by_task
+            found.setdefault(task, set()).add(tuple(values_of(each)))
+        return any(1 < len(values) <= _MOST_GROUPS for values in found.values())
 
     def outcome(self, record: Any) -> str:
         """How an answer was graded."""
         score = self._score(record)
         if score is None:
             return "unscored"
-        if self.grading.display.scale(record):
+        if record.scale:
             return "value"
         return "right" if score >= 1 else "partial" if score > 0 else "wrong"
 
     def _score(self, record: Any) -> float | None:
         """The value of the first metric, which says whether an answer is scored."""
-        found = self.grading.score(record)
+        found = next(iter(self.benchmark.metrics.values())).of(record)
         return None if found is None else float(found)
 
     def _flags(self, record: Any) -> tuple[str, ...]:
-        return tuple(name for name, holds in self.grading.flags.items() if holds(record))
+        return tuple(name for name, of in self._flagged.items() if getattr(record, of))
 
     def _rank(self, record: Any) -> tuple[float, ...]:
         score, order = self._score(record), self._urgency.index(self.outcome(record))
@@ -299,14 +299,19 @@ class View:
 
     def _shown(self, anchor: str, run: int, records: Sequence[Any]) -> list[Answer]:
         """The answers of a run that are shown."""
+        variants = list(dict.fromkeys(record.instance.doc_id for record in records))
         return [
-            self._answer(f"{anchor}-{at}" if at else anchor, run, record)
+            self._answer(
+                f"{anchor}-{at}" if at else anchor,
+                run,
+                record,
+                f"variant {variants.index(record.instance.doc_id) + 1}" * (len(variants) > 1),
+            )
             for at, record in enumerate(records[: self._most_answers])
         ]
 
-    def _answer(self, anchor: str, run: int, record: Any) -> Answer:
-        display = self.grading.display
-        asked, shown = display.question(record), display.answer(record)
+    def _answer(self, anchor: str, run: int, record: Any, variant: str) -> Answer:
+        asked = record.instance.shown
         logged = self._logged[run].get((record.instance.task, record.instance.doc_id), Logged())
         gold = tuple(asked.gold)
         if asked.right is None and not gold and logged.target:
@@ -317,10 +322,10 @@ class View:
             run=run,
             record=record,
             question=replace(asked, text=asked.text or logged.question, gold=gold),
-            shown=shown,
+            variant=variant,
             outcome=self.outcome(record),
             rank=self._rank(record),
-            scale=display.scale(record),
+            scale=getattr(record, "scale", ""),
             score=self._score(record),
             flags=self._flags(record),
             turns=logged.turns,
@@ -335,23 +340,16 @@ class View:
 
     def _images(self, question: ShownQuestion) -> Sequence[str]:
         """Each once; an empty name for the image from the benchmark's own function."""
-        own = [""] if self.benchmark and self.benchmark.picture else []
+        own = [""] if self.benchmark.picture else []
         return list(dict.fromkeys(question.images or own))
 
     def _tags(self, record: Any) -> Mapping[str, Sequence[str]]:
         """The values of a record by breakdown, as far as they fit on a page."""
         found: dict[str, list[str]] = {}
-        for name, values_of in self._breakdowns().items():
+        for name, values_of in self.breakdowns.items():
             values = islice(values_of(record), _MOST_VALUES)
             found[name] = [marked(each[:_LONGEST_TAG]) for each in values if each is not None]
         return {name: values for name, values in found.items() if values}
-
-    def _breakdowns(self) -> Mapping[str, Any]:
-        """The breakdowns that a report filters by."""
-        known, display = self.grading.breakdowns, self.grading.display
-        by = known if display.by is None else display.by
-        names = dict.fromkeys((self.grading.first, *by, *display.filters))
-        return {name: known[name] for name in names if name in known}
 
 
 class RptsView(View):
@@ -363,10 +361,12 @@ class RptsView(View):
     """
 
     _urgency = URGENCY
+    _flagged = MappingProxyType({})
     _most_images = _most_answers = None  # steps cite images by number
 
     def __init__(self, runs: Sequence[Run], given: set[str] | None = None) -> None:
-        super().__init__(None, GRADING, runs, None, set() if given is None else given)
+        super().__init__(BENCHMARKS["rpts"], runs, None, set() if given is None else given)
+        self.name = ""
         self.overviews = [overview_of(run) for run in runs]
         self.warnings[:0] = _judge_warnings(runs)
         self.warnings += _data_warnings(self.entries)

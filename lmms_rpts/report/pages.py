@@ -13,22 +13,22 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from lmms_rpts.analysis.overview import Overview, differing_in
+from lmms_rpts.analysis.tables import Sheet, by_group, explanation, summary_sheets
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.reasoning.thinking import split_thinking
-from lmms_rpts.report.entries import GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
+from lmms_rpts.report.entries import FLAGS, GRADED_URGENCY, URGENCY, Answer, Entry, RptsView, View
 from lmms_rpts.report.frame import SCRIPTS, STYLES, Frame, terms
 from lmms_rpts.report.markup import HIDDEN, rich
 from lmms_rpts.report.pictures import Gallery, Picture
-from lmms_rpts.report.requests import requests_of, rewriting_request
+from lmms_rpts.report.requests import asked_in, request_about, requests_of, rewriting_request
 from lmms_rpts.report.trees import clue_label, draw_response
 from lmms_rpts.report.wrapping import width_of
+from lmms_rpts.runs.answers import Grade
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.figures import cut_middle, interval
-from lmms_rpts.tasks.grade_types import Sheet, ShownGrade, asked_in
-from lmms_rpts.tasks.rpts_eval.summary import GRADING, abilities_of
-from lmms_rpts.tasks.sheets import explanation, summary_sheets
 
 _MAIN = '<main id="main">'
 _CREDIT = "samples of lmms-eval. RPTS: Wang and Zhang, arXiv 2511.06899."
@@ -92,8 +92,8 @@ def render(
     )
     places: dict[str, str] = {}
     for view in views:
-        own = {view.name: view.benchmark.title} if view.benchmark else {}
-        places |= own or {"overview": "Overview", "instances": "Instances"}
+        own = {view.name: view.benchmark.title}
+        places |= own if view.name else {"overview": "Overview", "instances": "Instances"}
     page = frame.page(
         title=title,
         body="",
@@ -133,14 +133,13 @@ def _names() -> dict[str, Any]:
         "terms": terms(),
         "clue_label": clue_label,
         "most": _MOST,
-        "groups_in": GRADING.groups_in,
-        "metrics": GRADING.metrics,
+        "metric_groups": by_group(METRICS.values()),
         "draw": draw_response,
         "raw": _raw,
         "requests_about": requests_of,
         "rewriting": rewriting_request,
         "asked_in": asked_in,
-        "abilities_of": abilities_of,
+        "request_about": request_about,
         "spent_on": partial(spent_on, cost=cost_function()),
         "tenths": _tenths,
         "label_heights": label_heights,
@@ -175,9 +174,14 @@ def _headline(view: View) -> Mapping[str, str]:
     """The metrics of the cards with their words: of graded answers, those of the first columns."""
     if not view.name:
         return terms()["HEADLINE_WORDS"]
-    there = view.grading.known_in(view.summary.models)
-    shown = [name for name in view.grading.columns if name in there] or there
-    return {name: view.grading.metrics[name].title for name in map(str, shown[:4])}
+    found = {name: view.benchmark.metrics[name] for name in view.benchmark.columns}
+    models = view.summary.models
+    there = [
+        name
+        for name, each in found.items()
+        if not each.optional or any(it.metrics[name].value is not None for it in models)
+    ]
+    return {name: found[name].title for name in there[:4]}
 
 
 def _sheets(view: View) -> Sequence[Sheet]:
@@ -185,7 +189,7 @@ def _sheets(view: View) -> Sequence[Sheet]:
     if view.name:
         return summary_sheets(view.summary)
     sheets = summary_sheets(view.summary, ("n", "rpts", "accuracy"))
-    return sheets[len(view.summary.tables[0].groups) < 2 :]
+    return sheets[len({row.group for row in view.summary.of("task")}) < 2 :]
 
 
 def _bar_of(cell: str) -> Figure | None:
@@ -274,7 +278,7 @@ def _choices(view: View) -> list[Choice]:
         ]
     there = {name for counts in view.outcomes for name in counts}
     grades = {name: text for name, text in words["GRADED_WORDS"].items() if name in there}
-    flags = {name: words["FLAG_WORDS"].get(name, name) for name in view.grading.flags}
+    flags = {name: words["FLAG_WORDS"][name] for name in FLAGS}
     return [
         Choice("outcome", "Grade", grades, lambda answer: [answer.outcome]),
         Choice("flag", "Check", flags, lambda answer: answer.flags),
@@ -329,11 +333,11 @@ def _rich(text: str, longest: int = LONGEST, block: bool = False) -> Markup:
     return rich(bounded(text, longest), block=block)
 
 
-def _grade_words(grade: ShownGrade, scale: str) -> tuple[str, str]:
+def _grade_words(grade: Grade, scale: str) -> tuple[str, str]:
     """The class of a grade, and the grade in a word or two."""
-    if grade.value is None:
-        return "unscored", grade.word or ("failed" if grade.error else "none")
+    if grade.score is None:
+        return "unscored", "failed" if grade.error else "undecided"
     if scale:
-        return "value", grade.word or f"{grade.value:.3f}"
-    kind = {1.0: "right", 0.0: "wrong"}.get(grade.value, "partial")
-    return kind, grade.word or (f"{grade.value:.3g}" if kind == "partial" else kind)
+        return "value", f"{grade.score:.3f}"
+    kind = {1.0: "right", 0.0: "wrong"}.get(grade.score, "partial")
+    return kind, f"{grade.score:.3g}" if kind == "partial" else kind

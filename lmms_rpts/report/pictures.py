@@ -10,7 +10,6 @@ from collections.abc import Iterable, Mapping, Set
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import nullcontext, suppress
 from pathlib import Path
-from pkgutil import resolve_name
 from threading import Lock
 from typing import NamedTuple
 
@@ -23,7 +22,7 @@ from lmms_rpts.report.entries import View
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.tasks.registry import images_folder
-from lmms_rpts.tasks.rpts_eval.data import DEMO_TASK
+from lmms_rpts.tasks.rpts_eval.task import DEMO_TASK
 
 _FORMAT, _TYPE, _QUALITY = "WEBP", "image/webp", 72
 # 4, the default, takes twice as long as 2 and saves 4% of the bytes.
@@ -159,8 +158,7 @@ def own_pictures(
         for entry in (each for each in view.entries if "" in each.images):
             folder = images or images_folder(entry.task)
             try:
-                find = resolve_name(str(view.benchmark.picture))  # type: ignore[union-attr]
-                image = find(entry.instance, folder)
+                image = view.benchmark.picture and view.benchmark.picture(entry.instance, folder)
             except Exception as error:  # a function of another package, called with any file
                 logger.warning("The image of {} is left out: {}", entry.anchor, error)
                 continue

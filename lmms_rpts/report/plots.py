@@ -23,9 +23,8 @@ from matplotlib.patches import Rectangle
 from matplotlib.ticker import LogLocator
 from matplotlib.transforms import Bbox
 
+from lmms_rpts.analysis.summary import Figures, Summary
 from lmms_rpts.base.escaping import shorten
-from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.graded import GradeSummary
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
@@ -141,7 +140,7 @@ def points_of(models: Sequence[Figures], metric: str) -> list[Point]:
 
 
 @_plotting()
-def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg") -> bytes:
+def draw_scatter(summary: Summary, metric: str = "rpts", kind: str = "svg") -> bytes:
     """The models with tokens and score, drawn as svg, png or pdf; needs at least one.
 
     Tokens on the horizontal axis (log scale over more than tenfold), score on the vertical
@@ -152,10 +151,10 @@ def draw_scatter(summary: GradeSummary, metric: str = "rpts", kind: str = "svg")
     figure = _figure((8, 5), f"{name} against tokens used", _note(summary.models, metric))
     axes = figure.subplots()
     better = {True: "; higher is better", False: "; lower is better", None: ""}[
-        summary.grading.metrics[metric].higher_is_better
+        summary.benchmark.metrics[metric].higher_is_better
     ]
-    tasks = [group.value or "" for table in summary.tables[:1] for group in table.groups]
-    scope = shorten(tasks[0], 60) if len(tasks) == 1 else f"all {summary.grading.questions}"
+    tasks = [*{row.group or "" for row in summary.of(summary.benchmark.by[0])}]
+    scope = shorten(tasks[0], 60) if len(tasks) == 1 else "all documents"
     axes.set_title(f"{scope}{better}", loc="left")
     axes.grid(axis="y", alpha=0.4)
     axes.margins(0.12)

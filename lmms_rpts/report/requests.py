@@ -2,20 +2,70 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from functools import cache
+from typing import Any, NamedTuple
 
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
-from lmms_rpts.reasoning.thinking import select_thinking
+from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
+from lmms_rpts.runs.answers import AnswerRecord
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.rebuilding import Rebuilt, prompts_of, rebuilt_prompt
+
+
+class Rebuilt(NamedTuple):
+    """A request as it is known from a record."""
+
+    system: str
+    user: str
+    same: bool = True  # with the templates of the run
+    images: Sequence[str] = ()
+
+
+def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
+    """A request with these fields, from the fields of a record; None if there is no such prompt."""
+    from jinja2 import UndefinedError
+
+    try:
+        prompts = _prompts_of(version, name)
+        system, user = (each["content"] for each in prompts.render(name, language, **fields))
+    except (LookupError, UndefinedError):  # no such kind or language; other fields
+        return None
+    return Rebuilt(system, user, prompts.version(name) == version)
+
+
+@cache
+def _prompts_of(version: str, kind: str) -> Prompts:
+    """The prompts of a version: of this package, or else of the setting ``prompts``."""
+    ours = Prompts()
+    return ours if ours.version(kind) == version else Prompts(load_settings().prompts)
+
+
+def asked_in(verdict: Verdict | None) -> Rebuilt | None:
+    """The request of a verdict; None if the record does not have its messages."""
+    return Rebuilt(*verdict.asked) if verdict is not None and verdict.asked else None
+
+
+def request_about(record: AnswerRecord, verdict: Verdict | None) -> Rebuilt | None:
+    """The request about a graded answer; None if it is not known, or was not made."""
+    if verdict is None or verdict.asked:
+        return asked_in(verdict)
+    thinking = (split_thinking(record.text or "")[1] or "").strip()
+    try:
+        language, fields = record.instance.asked(verdict.kind, record.answer, thinking)
+    except LookupError:
+        return None
+    return rebuilt_prompt(verdict.kind, language, verdict.prompt_version, **fields)
 
 
 def requests_of(record: RptsRecord) -> list[list[Rebuilt]]:
     """The requests about each step of a record, from what was recorded with their verdicts."""
     settings, question = record.settings, record.instance
-    prompts = prompts_of(settings.prompt_version, "inference")
+    prompts = _prompts_of(settings.prompt_version, "inference")
     same = prompts.version() == settings.prompt_version
     found: list[list[Rebuilt]] = []
     for step in record.steps:

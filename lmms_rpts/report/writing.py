@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from pathlib import Path
 from typing import NamedTuple
 
 from tqdm import tqdm
 
+from lmms_rpts.analysis.published import set_beside
+from lmms_rpts.analysis.reading import AllRuns, sort_runs
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.report.entries import RptsView, View
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
 from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.run import AnyRun
-from lmms_rpts.tasks.all_runs import AllRuns, grading_of, sort_runs
-from lmms_rpts.tasks.published import set_beside
 from lmms_rpts.tasks.registry import BENCHMARKS
 
 LONGEST_SIDE = 480
@@ -131,7 +132,7 @@ def _views(kinds: AllRuns, limit: int | None) -> list[View]:
         if name == "rpts":
             views.append(RptsView(runs, anchors))
         else:
-            views.append(View(BENCHMARKS[name], grading_of(name), runs, limit, anchors))
+            views.append(View(BENCHMARKS[name], runs, limit, anchors))
     return views
 
 
@@ -150,10 +151,10 @@ def _unwritable(output: Path, error: OSError) -> ReportError:
 
 def _left_out(views: Sequence[View]) -> Iterator[str]:
     for view in views:
-        if view.benchmark and len(view.entries) < view.total:
+        if len(view.entries) < view.total:
             yield (
-                f"{len(view.entries):,} of {view.total:,} {view.grading.questions} of "
-                f"{view.benchmark.title} are shown, those with wrong answers first. --limit N "
+                f"{len(view.entries):,} of {view.total:,} documents of {view.benchmark.title} are "
+                "shown, those with wrong answers first. --limit N "
                 "shows more, --limit 0 all"
             )
 
@@ -161,5 +162,5 @@ def _left_out(views: Sequence[View]) -> Iterator[str]:
 def _title(kinds: AllRuns) -> str:
     tasks = sorted({task for run in kinds.get("rpts", ()) for task in run.tasks})
     names = [*tasks, *(BENCHMARKS[name].title for name in kinds if name != "rpts")]
-    labels = dict.fromkeys(run.label for run in kinds.every)
+    labels = dict.fromkeys(run.label for run in chain(*kinds.values()))
     return f"{', '.join(names)}: {', '.join(labels)}"

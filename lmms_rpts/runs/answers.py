@@ -69,6 +69,12 @@ class AnswerRecord(Record):
         return next((each.answer for _, each in ordered if each.answer is not None), None)
 
     @property
+    def undecided(self) -> bool:
+        """Whether the rules could not decide, and nobody else did."""
+        rule = self.grades.get("rule")
+        return self.grader is None and rule is not None and rule.score is None
+
+    @property
     def disputed(self) -> bool:
         """Whether two graders gave different scores."""
         return len({each.score for each in self.grades.values()} - {None}) > 1

@@ -9,6 +9,8 @@ import stat
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from functools import reduce
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -71,12 +73,6 @@ def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list
         return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
     except OSError as error:
         raise RunError(_unreadable(Path(str(error.filename)), error)) from None
-
-
-def holds_only(paths: Iterable[str | Path], record: type[Record]) -> bool:
-    """Whether all samples at these paths may have records of this type."""
-    files = [file for path in paths for file in _files(split_label(path)[1])]
-    return bool(files) and all(types_in([file], [record]) for file in files)
 
 
 def split_label(path: str | Path) -> tuple[str | None, Path]:
@@ -250,6 +246,20 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
         else:
             joined[at] = part
     return [joined[at] for at in sorted(joined)]
+
+
+def join_rounds(rounds: Sequence[RunOf[R]], label: str) -> RunOf[R]:
+    """The rounds of a model as one run: each has further responses to the same documents."""
+    if len(rounds) == 1:
+        return rounds[0]
+    repeats, responses = Counter[tuple[str, int]](), list[R]()
+    for each in chain.from_iterable(run.responses for run in rounds):
+        document = each.place[:2]
+        responses.append(each.model_copy(update={"repeat": repeats[document]}))
+        repeats[document] += 1
+    files = tuple(chain.from_iterable(run.files for run in rounds))
+    path = reduce(_common, (run.path for run in rounds))
+    return replace(rounds[0], label=label, responses=_sorted(responses), files=files, path=path)
 
 
 def _numbers(run: RunOf[R]) -> set[tuple[str, int]]:

@@ -103,6 +103,11 @@ class ShownQuestion:
     images: Sequence[str] = ()
     details: Mapping[str, str] = of_dataclass(default_factory=dict)
 
+    @property
+    def right_answer(self) -> str:
+        """The right option, else the gold answers as one text."""
+        return " | ".join(self.gold) if self.right is None else self.options[self.right]
+
 
 class ForeignError(FieldError):
     """The object is of a different kind, such as another file format; the message says so."""
@@ -157,6 +162,11 @@ class Asked(Model):
     def shown(self) -> ShownQuestion:
         """How tables and reports show it."""
         return ShownQuestion()
+
+    @property
+    def image_files(self) -> Sequence[str]:
+        """The file names of its images."""
+        return self.shown.images
 
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request of this kind about a response.

@@ -122,9 +122,13 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return [end_of(path) for path in paths]
 
 
-def differing_settings(runs: Sequence[AnyRun], names: Sequence[str]) -> list[str]:
-    """Warnings about those of the named settings of the scores that differ between runs."""
+def differing_settings(runs: Sequence[AnyRun]) -> list[str]:
+    """Warnings about settings of the scores that differ between runs of one benchmark."""
     differing = []
+    names = dict.fromkeys(
+        name for run in runs for each in run.scorings for name in type(each).model_fields
+    )
+    names.pop("comparable", None)  # it follows from the judge
     for name in names:
         users: dict[object, list[str]] = {}
         for run in runs:

@@ -195,6 +195,11 @@ class RptsRecord(Record):
                 raise FieldError(f"{name} refers to a step that does not exist")
 
     @property
+    def final(self) -> str | None:
+        """The final answer."""
+        return self.answer.value
+
+    @property
     def undecided(self) -> bool:
         """Whether an answer is stated, but neither rules nor a judge decided whether it is right.
 

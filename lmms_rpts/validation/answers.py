@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from pkgutil import resolve_name
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -16,10 +15,11 @@ from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Verdict
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.runs.work import run_async
+from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.stats.agreement import grading_measures
 from lmms_rpts.stats.intervals import Estimate, numbered
 from lmms_rpts.stats.measures import estimate_measures
-from lmms_rpts.tasks.grade_types import SCORES, AnswerGrader, grade_of, known_grade
+from lmms_rpts.tasks.benchmark import AnswerGrader
 from lmms_rpts.tasks.registry import BENCHMARKS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import LoadedSet
@@ -68,10 +68,10 @@ def plan_answers(
     prompts, chains = Prompts(settings.prompts), tuple(draw(loaded.chains, limit, seed))
     questions = []
     for at, chain in enumerate(chains if judge else ()):
-        doc, answer = {"question": chain.context, "reference": _reference(chain)}, _answer(chain)
-        if known_grade(doc["reference"], answer) is None:
-            request = grader.request(prompts, doc, answer)
-            questions.append(StepQuestion(at, 0, (doc["reference"],), False, request))
+        reference, answer = _reference(chain), _answer(chain)
+        if known_grade(reference, answer) is None:
+            request = grader.request(prompts, chain.context, reference, answer)
+            questions.append(StepQuestion(at, 0, (reference,), False, request))
     planned = PlannedSet(loaded, chains, tuple(questions), (), seen=0)
     version = prompts.version(questions[0].request.kind) if questions else ""
     return Plan(judge, (planned,), version, limit, seed, settings)
@@ -154,15 +154,13 @@ def _judged(plan: Plan, planned: PlannedSet, progress: bool) -> _Judged:
     replies: list[str | None] = [None] * len(known)
     for question, verdict in zip(planned.questions, verdicts, strict=True):
         replies[question.chain] = verdict.reply or verdict.error
-        grades[question.chain] = grade_of(verdict, "yes").score
+        grades[question.chain] = graded_by(verdict, "yes").score
     return _Judged(grades, replies, usage, stopped)
 
 
 def _grader() -> AnswerGrader:
     """The grader of free-form answers of the first benchmark that has one."""
-    places = (each.answers for each in BENCHMARKS.values())
-    grader: AnswerGrader = resolve_name(next(filter(None, places)))
-    return grader
+    return next(each.answers for each in BENCHMARKS.values() if each.answers)
 
 
 def _reference(chain: LabelledChain) -> str:

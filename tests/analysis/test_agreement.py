@@ -25,6 +25,7 @@ from lmms_rpts.analysis.agreement import (
 )
 from lmms_rpts.analysis.dataframes import steps_frame
 from lmms_rpts.analysis.ratings import Ratings, read_ratings
+from lmms_rpts.analysis.reading import Run, read_run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import (
     STATISTICS,
@@ -34,7 +35,6 @@ from lmms_rpts.stats.agreement import (
     statistics_of,
 )
 from lmms_rpts.stats.intervals import interval, resampled
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table

@@ -15,10 +15,10 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs, parts_of
+from lmms_rpts.analysis.reading import Run, read_run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table

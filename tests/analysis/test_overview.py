@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.analysis.overview import outcome, overview_of
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
+from lmms_rpts.analysis.reading import Run, read_run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 

@@ -8,25 +8,22 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.summary import Figures, Summary, summarize
+from lmms_rpts.analysis.tables import best
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
 from lmms_rpts.runs.rounds import Figure
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.intervals import estimate_mean
-from lmms_rpts.tasks.all_runs import read_runs, summarize
-from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rpts_eval.summary import best as best_of
 from tests.analysis.test_sweeping import judged
-from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
+from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
 
 
-def summary_of(
-    folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]
-) -> GradeSummary:
+def summary_of(folder: Path, task: str | None = None, **rounds: list[dict[int, Any]]) -> Summary:
     """A summary of runs by model name; each model has a list of rounds."""
     for model, each in rounds.items():
         for number, records in enumerate(each):
@@ -48,7 +45,7 @@ def test_rounds_by_hand(tmp_path: Path) -> None:
         tmp_path, a=[scores(0.0, 0.5), scores(0.5, 0.5), scores(1.0, 0.5)], b=[scores(0.5, 0.75)]
     )
     a, b = found.models
-    assert (a.model, a.rounds, a.questions) == ("a", 3, 2)
+    assert (a.model, a.rounds, a.documents) == ("a", 3, 2)
     # The rounds' means are 0.25, 0.5 and 0.75: their squared distances sum to 0.125.
     assert a.metrics["rpts"] == Figure(0.5, pytest.approx(math.sqrt(0.125 / 2)), n=3)
     assert a.tokens == Figure(200.0, pytest.approx(100.0), n=3)
@@ -62,14 +59,14 @@ def test_the_frame_has_a_row_a_task_and_model(tmp_path: Path) -> None:
     for task, value in (("rpts_eval_en", 1.0), ("rpts_eval_zh", 0.5)):
         write_run(tmp_path, scores(value, value, *[0.0] * (task == "rpts_eval_zh")), task=task)
     found = summarize(read_runs([tmp_path]))
-    frame = found.frame().set_index("group")
-    assert list(frame.index) == ["", "rpts_eval_en", "rpts_eval_zh"]
+    frame = found.frame()
+    assert list(frame["group"].fillna("")) == ["", "rpts_eval_en", "rpts_eval_zh"]
     assert list(frame["rpts"]) == pytest.approx([0.6, 1.0, 1 / 3])  # of all 5, of 2, of 3
     assert list(frame["rpts_n"]) == [5, 2, 3]
     assert frame["rpts_sd"].isna().all()
     assert frame["rpts_sd"].dtype == float
     only = summarize(read_runs([tmp_path]), task="rpts_eval_en")
-    assert [group.value for group in only.tables[0].groups] == ["rpts_eval_en"]
+    assert [row.group for row in only.of("task")] == ["rpts_eval_en"]
     assert only.models[0].metrics["rpts"].value == 1.0
 
 
@@ -155,13 +152,13 @@ def test_other_judges_and_settings_are_told(tmp_path: Path, change: Any, told: s
 def models_of(name: str, *values: float | None, tokens: float | None = None) -> list[Figures]:
     blank = dict.fromkeys(METRICS, Figure(None))
     return [
-        Figures("", f"m{at}", 1, 1, 1, 0, {}, {**blank, name: Figure(value)}, Figure(tokens))
+        Figures("", None, "", f"m{at}", 1, 1, 1, 0, Figure(tokens), blank | {name: Figure(value)})
         for at, value in enumerate(values)
     ]
 
 
 @table(
-    "name, values, best",
+    "name, values, wanted",
     ("rpts", (0.5, 0.75, None), {"m1"}),
     ("right_for_wrong_reason", (0.5, 0.75, None), {"m0"}),
     ("rpts", (0.75, 0.75002, 0.5), {"m0", "m1"}),  # both are displayed as 0.750
@@ -169,8 +166,8 @@ def models_of(name: str, *values: float | None, tokens: float | None = None) -> 
     ("rpts", (0.75,), set()),
     ("rpts", (None, None), set()),
 )
-def test_best(name: str, values: tuple[float | None, ...], best: set[str]) -> None:
-    assert best_of(name, models_of(name, *values)) == best
+def test_best(name: str, values: tuple[float | None, ...], wanted: set[str]) -> None:
+    assert best(METRICS[name], models_of(name, *values)) == wanted
 
 
 def test_points_and_their_bars(tmp_path: Path) -> None:
@@ -186,15 +183,34 @@ def test_points_and_their_bars(tmp_path: Path) -> None:
     assert points_of(models_of("rpts", 0.5, tokens=9.0), "rpts") == [("m0", 9.0, 0.5, ())]
 
 
-def test_score_against_tokens_of_graded_answers_with_rounds(tmp_path: Path) -> None:
-    """Two rounds of CMMaTH: accuracy 1 and 0.5, so 0.75 with a deviation of 0.354; 100 tokens."""
-    for at, right in enumerate((True, False)):
-        other = "correct" if right else "incorrect"
-        records = [make_cmmath_record("correct"), make_cmmath_record(other)]
-        write_cmmath_run(tmp_path / str(at), {"cmmath": records, "cmmath_ocr": records}, tokens=100)
-    models = summarize(read_runs([tmp_path])).models
-    points = points_of(models, "accuracy")
-    assert [point.label for point in points] == ["model-a, cmmath", "model-a, cmmath_ocr"]
-    for point in points:
-        assert (point.tokens, point.score) == (100, 0.75)
-        assert point.ends == pytest.approx((0.75 - 0.125**0.5, 0.75 + 0.125**0.5))
+# --- graded answers
+
+
+def test_graded_answers_by_hand(tmp_path: Path) -> None:
+    """Four answers, of which the judge failed on one; two of three are right."""
+    right = make_rome_record(0.0, llm=1.0, consistent=True)
+    failed = make_rome_record(1.0, failed="refused", consistency_error="no reply")
+    wrong = make_rome_record(1.0, llm=0.0, language="zh")
+    records = {"geo": [right, wrong], "academic": [right, failed]}
+    write_rome_run(tmp_path, records, tokens=10)
+    found = summarize(read_runs([tmp_path]), ["language", "image_type"])
+    (model,) = found.models
+    assert (model.documents, model.responses, model.unscored, model.tokens.value) == (4, 4, 1, 10)
+    accuracy = model.metrics["accuracy"]
+    assert (accuracy.value, accuracy.n) == (2 / 3, 3)
+    assert model.metrics["thinking_answer_consistency"].n == 2
+    by = {(row.by, row.group): row.metrics["accuracy"].value for row in found.rows}
+    assert by == {
+        ("", None): 2 / 3,
+        ("subtask", "academic"): 1.0,
+        ("subtask", "geo"): 0.5,
+        ("language", "en"): 1.0,
+        ("language", "zh"): 0.0,
+        ("image_type", "Expert"): 2 / 3,
+    }
+    assert found.warnings == (
+        "model-a: 1 of 4 responses have no score, and are left out of accuracy (most often: "
+        "refused)",
+        "model-a: for 1 of 4 responses, the judge's answer on consistency is missing (most often: "
+        "no reply)",
+    )

@@ -15,14 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from lmms_rpts.analysis.reading import Run, read_run
 from lmms_rpts.analysis.sweeping import sweep
 from lmms_rpts.reasoning import build_tree, format_chain
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.aggregation import mean_of_scored
-from lmms_rpts.tasks.rpts_eval.results import process_results
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run
+from lmms_rpts.tasks.rpts_eval.task import process_results
 from tests.reasoning.strategies import sound_chains
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, scoring_with, write_run

@@ -70,9 +70,9 @@ def hostile_rome_record(text: str) -> dict[str, Any]:
         evaluator_kwargs={text: [text]},
         language=text,
         image_type=text,
-        images=[text, "../../etc/passwd"],
+        img_path=[text, "../../etc/passwd"],
     )
     record["grades"]["llm"]["verdict"]["reply"] = text
-    record["consistency"]["verdict"]["reply"] = text
+    record["findings"]["consistency"]["verdict"]["reply"] = text
     record["settings"] |= {"judge": text, "prompt_version": text}
     return record

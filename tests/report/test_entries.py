@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Mapping
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from pkgutil import resolve_name
 from types import SimpleNamespace
 from typing import Any, ClassVar
 
@@ -15,24 +15,18 @@ import pytest
 from PIL import Image
 from pydantic import Field
 
-from lmms_rpts.base.schema import Model, Share, Text
+from lmms_rpts.analysis.reading import read_all_runs, read_runs, sort_runs
+from lmms_rpts.base.schema import Several, Text, Whole
 from lmms_rpts.report.entries import MOST_ANSWERS, MOST_IMAGES, RptsView, View
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.pages import MOST_RAW, bounded, cell_parts, label_heights
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.record import Asked, Record
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.answers import ACCURACY, AnswerRecord, GradedHow
+from lmms_rpts.runs.metrics import by_name
+from lmms_rpts.runs.record import Asked, ShownQuestion
 from lmms_rpts.runs.samples import RunError, read_logged
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.all_runs import read_all_runs, sort_runs
-from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.grade_types import Grading
 from lmms_rpts.tasks.registry import BENCHMARKS
-from lmms_rpts.tasks.rpts_eval.runs import read_runs
-from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
-from tests.support.graded_runs import write_reform_runs
 from tests.support.instances import make_doc
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
@@ -40,13 +34,11 @@ from tests.support.tables import table
 
 
 def view_of(name: str, *places: Path, limit: int | None = None) -> View:
-    benchmark = BENCHMARKS[name]
-    runs = read_all_runs(places)[name]
-    return View(benchmark, resolve_name(str(benchmark.grades)), runs, limit, set())
+    return View(BENCHMARKS[name], read_all_runs(places)[name], limit, set())
 
 
 def html_of(*places: Path, **options: Any) -> str:
-    runs = list(read_all_runs(places).every)
+    runs = read_runs(places)
     options = {"with_images": False} | options
     return write_report(runs, places[0] / "r.html", **options).path.read_text("utf-8")
 
@@ -58,12 +50,12 @@ def test_a_folder_of_several_benchmarks_is_told_apart(tmp_path: Path, saved: Pat
     found = read_all_runs([saved])
     assert [run.label for run in found["rpts"]] == ["careful", "lucky"]
     sizes = {name: [len(run.responses) for run in runs] for name, runs in found.items()}
-    assert {**sizes, "rpts": 2} == {"rpts": 2, "rome": [12], "cmmath": [20]}
-    assert sort_runs(found.every) == found
+    assert sizes.items() >= {"rpts": [14, 14], "rome": [12]}.items()
+    assert sort_runs(read_runs([saved])) == found
     other = tmp_path / "20260102_030405_samples_mmmu.jsonl"
     other.write_text('{"doc_id": 0, "filtered_resps": "A"}\n')
     for path, said in {
-        tmp_path: "neither RPTS scores nor graded answers of",
+        tmp_path: "neither RPTS scores nor graded answers",
         other: "was not scored by rpts_aggregate",
         tmp_path / "nowhere": "does not exist",
     }.items():
@@ -89,6 +81,7 @@ def test_runs_are_side_by_side_and_the_worst_comes_first(tmp_path: Path) -> None
     (make_rome_record(0.5), "partial", ()),
     (make_rome_record(1.0, 0.0), "right", ("disagreements",)),
     (make_rome_record(1.0, llm=0.0), "wrong", ("disagreements",)),
+    (make_rome_record(1.0, "undecided"), "right", ()),
     (make_rome_record(1.0, failed="refused"), "unscored", ()),
 )
 def test_outcomes_and_flags(
@@ -97,42 +90,6 @@ def test_outcomes_and_flags(
     write_rome_run(tmp_path, {"academic": [record]})
     (answer,) = view_of("rome", tmp_path).entries[0].answers
     assert (answer.outcome, answer.flags) == (outcome, flags)
-
-
-def test_undecided_answers_of_cmmath_are_flagged_and_not_wrong(tmp_path: Path) -> None:
-    undecided = make_cmmath_record("undecided", why="two numbers")
-    records = [undecided, make_cmmath_record("incorrect", judged=1.0)]
-    write_cmmath_run(tmp_path, {"cmmath": records})
-    answers = {each.name: each.answers[0] for each in view_of("cmmath", tmp_path).entries}
-    found = {name: (each.outcome, each.flags) for name, each in answers.items()}
-    assert found == {"1": ("unscored", ("undecided",)), "2": ("right", ("disagreements",))}
-    rule = answers["1"].shown.grades[0]
-    assert (rule.word, rule.reason, rule.found) == ("undecided", "two numbers", "12")
-
-
-def test_wordings_and_likelihoods_of_a_sample(tmp_path: Path) -> None:
-    tasks = ["reform_gqa", "reform_coco_caption", "reform_gqa_likelihood"]
-    run = write_reform_runs(tmp_path, tasks, {0, 2, 4})
-    pages = {entry.anchor: entry for entry in view_of("reform", run).entries}
-    entry = pages["reform-gqa-0"]
-    assert [each.shown.variant for each in entry.answers] == [f"wording {k}" for k in range(1, 6)]
-    assert [each.outcome for each in entry.answers] == ["right", "wrong"] * 2 + ["right"]
-    (cell,) = entry.by_run
-    assert cell is not None
-    assert (cell.right, cell.of) == (3, 5)
-    caption = pages["reform-coco-caption-0"].answers[0]
-    assert (caption.outcome, caption.scale, caption.score) == ("value", "ROUGE-L", 1.0)
-    html = html_of(run)
-    first = html[html.index('id="reform-gqa-likelihood-0"') :]
-    rows = re.findall(r'<th scope="row" dir="auto">([^<]*)(.*?)</th>(.*?)</tr>', first)[:4]
-    numbers = [re.findall(r">([-0-9.]+)<", cells) for _, _, cells in rows]
-    # The smallest loss is chosen, whatever its sign.
-    assert numbers == [["-3.000"] * 2, ["-1.500"] * 2, ["-2.250"] * 2, ["-9.000"] * 2]
-    marks = [(text.split()[1], "right" in tags, "chosen" in tags) for text, tags, _ in rows]
-    wanted = {"red": (True, False), "gold": (False, True)}
-    assert marks == [
-        (each, *wanted.get(each, (False, False))) for each in ("red", "green", "blue", "gold")
-    ]
 
 
 @table(
@@ -189,12 +146,12 @@ def test_the_limit_takes_from_each_task_the_wrong_ones_first(
 
 def test_a_report_says_what_it_leaves_out(tmp_path: Path) -> None:
     write_rome_run(tmp_path, {"academic": [make_rome_record(0.0)] * 5})
-    runs = list(read_all_runs([tmp_path]).every)
+    runs = read_runs([tmp_path])
     written = write_report(runs, tmp_path / "r.html", limit=2)
     assert written.instances == 2
     (said,) = written.left_out
-    assert said.startswith("2 of 5 questions of ROME are shown, those with wrong answers first.")
-    assert "2 of 5 questions are shown" in written.path.read_text("utf-8")
+    assert said.startswith("2 of 5 documents of ROME are shown, those with wrong answers first.")
+    assert "2 of 5 documents are shown" in written.path.read_text("utf-8")
     assert write_report(runs, tmp_path / "r.html", limit=0).left_out == ()
 
 
@@ -207,7 +164,7 @@ def test_answers_images_and_records_beyond_the_limits_are_counted(tmp_path: Path
     for more, note in {0: [], 1: ["1 more image is"], 1480: ["1,480 more images are"]}.items():
         names = [f"academic/{at}.png" for at in range(MOST_IMAGES + more)]
         # A name that comes twice is one image.
-        record = make_rome_record(1.0, images=[names[0], *names])
+        record = make_rome_record(1.0, img_path=[names[0], *names])
         write_rome_run(tmp_path / str(more), {"academic": [record]})
         html = html_of(tmp_path / str(more), with_images=True)
         assert html.count('<p class="no-image">') == MOST_IMAGES
@@ -219,37 +176,6 @@ def test_answers_images_and_records_beyond_the_limits_are_counted(tmp_path: Path
     assert RptsRecord.parse(long).to_json() not in html
 
 
-@table(
-    "task, options, gold, notes",
-    ("reform_gqa_likelihood", 100, 0, []),
-    # In the list of the options, and in the table of their likelihoods.
-    ("reform_gqa_likelihood", 1_600, 0, ["and 1,500 more"] * 2),
-    ("reform_gqa", 0, 20, []),
-    ("reform_gqa", 0, 23, ["and 3 more"]),
-)
-def test_options_and_gold_answers_that_are_not_shown_are_counted(
-    tmp_path: Path, task: str, options: int, gold: int, notes: list[str]
-) -> None:
-    """They were left out without a note."""
-    (path,) = write_reform_runs(tmp_path, [task], {0}).glob("*.jsonl")
-    row = json.loads(path.read_text("utf-8").splitlines()[0])
-    written = row["filtered_resps"]
-    record = json.loads(written if isinstance(written, str) else written[0])
-    record["instance"] |= {
-        "options": [f"option {at}" for at in range(options)],
-        "right": 0 if options else None,
-        "answers": [f"answer {at}" for at in range(gold)],
-    }
-    row["filtered_resps"] = json.dumps(record)
-    path.write_text(json.dumps(row) + "\n", "utf-8")
-    html = html_of(tmp_path / "run")
-    page = html[html.index("<article") :]
-    assert re.findall("and [0-9,]+ more", page) == notes
-    listed = re.findall("<li [^>]*><span[^>]*>(?:<b>[^<]*</b> )?option", page)
-    assert len(listed) == min(options, 100)
-    assert len(re.findall("<b[^>]*>answer ", page)) == min(gold, 20)
-
-
 # --- images
 
 
@@ -259,20 +185,15 @@ def test_images_are_found_by_option_or_variable(
     write_rome_run(tmp_path / "run", {"academic": [make_rome_record(1.0)]})
     (tmp_path / "data" / "academic").mkdir(parents=True)
     Image.new("RGB", (20, 10), "red").save(tmp_path / "data" / "academic" / "1.png")
-    reform = write_reform_runs(tmp_path / "r", ["reform_gqa", "reform_ic15_grounded"], {0})
     # An --images folder of another benchmark does not hide those of the variable.
     for place, variables, images, found, wanted in (
         (tmp_path / "run", {"ROME_PATH": tmp_path}, None, 0, 1),
         (tmp_path / "run", {"ROME_PATH": tmp_path}, tmp_path / "data", 1, 1),
         (tmp_path / "run", {"ROME_PATH": tmp_path / "data"}, tmp_path / "run", 1, 1),
-        (reform, {}, tmp_path / "r" / "data", 4, 4),
-        (reform, {"REFORM_PATH": tmp_path / "r" / "data"}, None, 4, 4),
-        (reform, {}, tmp_path, 0, 4),
     ):
-        runs = list(read_all_runs([place]).every)
+        runs = read_runs([place])
         with monkeypatch.context() as patch:
-            for name in ("ROME_PATH", "REFORM_PATH"):
-                patch.delenv(name, raising=False)
+            patch.delenv("ROME_PATH", raising=False)
             for name, value in variables.items():
                 patch.setenv(name, str(value))
             written = write_report(runs, tmp_path / "r.html", images=images)
@@ -365,33 +286,125 @@ def test_pages_of_records_of_all_kinds(tmp_path: Path) -> None:
     assert 'scope="col" data-column="kind"' in pages["several"]
 
 
-# --- benchmarks of other packages
+# --- answers to any question
 
 
 class _Question(Asked):
     id: Text = Field(description="its own id")
+    sample: Whole | None = Field(default=None, description="shared by its variants")
+    text: Text = Field(default="", description="the question")
+    options: Several[Text] = Field(default=(), description="its options")
+    golds: Several[Text] = Field(default=(), description="the right answers")
+
+    @property
+    def key(self) -> tuple[str, int]:
+        return (self.task, self.doc_id if self.sample is None else self.sample)
+
+    @property
+    def shown(self) -> ShownQuestion:
+        right = 0 if self.options else None
+        return ShownQuestion(text=self.text, options=self.options, right=right, gold=self.golds)
 
 
-class _Settings(Model):
-    judge: Text = Field(default="rule", description="who graded")
-
-
-class _Record(Record):
+class _Record(AnswerRecord):
     SCHEMA: ClassVar[str] = "shapes.answer"
     BENCHMARK: ClassVar[str] = "Shapes"
     FILTER: ClassVar[str] = "shapes_grade"
 
-    score: Share | None = Field(description="1 or 0")
     instance: _Question = Field(description="the question")
-    settings: _Settings = Field(description="how the answer was graded")
+    settings: GradedHow = Field(description="how the answer was graded")
+
+    @property
+    def scale(self) -> str:
+        return "ROUGE-L" if self.instance.id == "caption" else ""
 
 
-_GRADING = Grading(
-    title="Shapes",
-    metrics=by_name(Metric("accuracy", lambda record: record.score)),
-    breakdowns={"initial": lambda record: (record.instance.id[:1] or None,)},
-    columns=("accuracy",),
+@pytest.fixture
+def shapes(monkeypatch: pytest.MonkeyPatch) -> None:
+    changes = {"name": "shapes", "title": "Shapes", "record": _Record, "columns": ("accuracy",)}
+    metrics = by_name(ACCURACY)
+    found = replace(BENCHMARKS["rome"], **changes, metrics=metrics, by=("task", "id"), foreign=None)
+    monkeypatch.setitem(BENCHMARKS, "shapes", found)
+
+
+def write_shapes(folder: Path, *questions: _Question, logged: Any = (), **changes: Any) -> None:
+    """Answers, the first wrong, the second right, ..."""
+    how = GradedHow(grader="rule", judge=None, prompt_version="")
+    path = folder / "20260102_030405_samples_shapes.jsonl"
+    with path.open("w", encoding="utf-8") as out:
+        for at, question in enumerate(questions):
+            score = float(at % 2)
+            known = {"outcome": "scored", "reason": None, "score": score, "grader": "rule"}
+            grades = {"rule": {"score": score, "answer": "so", "chosen": 3}}
+            fields = known | {"grades": grades, "answer": "so", "source": "response"} | changes
+            record = _Record(**fields, instance=question, settings=how)
+            row = {"doc_id": at, "resps": ["so"], "filtered_resps": record.to_json()}
+            out.write(json.dumps(row | dict(logged)) + "\n")
+
+
+@pytest.mark.usefixtures("shapes")
+def test_variants_of_a_sample_and_likelihoods_of_options(tmp_path: Path) -> None:
+    colours = ("red", "green", "blue", "gold")
+    asked = [_Question(id="s", sample=0, text=f"Which ({at})?", options=colours) for at in range(3)]
+    caption = _Question(id="caption", sample=1, text="What?", golds=("a dog",))
+    losses = {"loss": (-3.0, -1.5, -2.25, -9.0), "per_token": (0.0, 1.0, 2.0, 3.0)}
+    write_shapes(tmp_path, *asked, caption, numbers=losses)
+    pages = {entry.name: entry for entry in view_of("shapes", tmp_path).entries}
+    assert [each.variant for each in pages["s"].answers] == [f"variant {k}" for k in (1, 2, 3)]
+    assert [each.outcome for each in pages["s"].answers] == ["wrong", "right", "wrong"]
+    (cell,) = pages["s"].by_run
+    assert cell is not None
+    assert (cell.right, cell.of) == (1, 3)
+    (answer,) = pages["caption"].answers
+    assert (answer.outcome, answer.scale, answer.score) == ("value", "ROUGE-L", 1.0)
+    html = html_of(tmp_path)
+    first = html[html.index('<article class="instance" id="shapes-0"') :]
+    rows = re.findall(r'<th scope="row" dir="auto">([^<]*)(.*?)</th>(.*?)</tr>', first)[:4]
+    assert [re.findall(r">([-0-9.]+)<", cells)[0] for *_, cells in rows] == [
+        f"{value:.3f}" for value in losses["loss"]
+    ]
+    marks = [(text.split()[0], "right" in tags, "chosen" in tags) for text, tags, _ in rows]
+    assert marks == [(each, each == "red", each == "gold") for each in colours]
+
+
+@pytest.mark.usefixtures("shapes")
+def test_what_rules_left_undecided_is_flagged_and_not_wrong(tmp_path: Path) -> None:
+    unread = {"rule": {"score": None, "answer": "12", "rule": "two numbers"}}
+    unscored = {"outcome": "unscored", "reason": "two numbers", "score": None, "grader": None}
+    write_shapes(tmp_path, _Question(id="x"), **unscored, grades=unread)
+    view = view_of("shapes", tmp_path)
+    (answer,) = view.entries[0].answers
+    assert (answer.outcome, answer.flags) == ("unscored", ("undecided",))
+    (told,) = view.warnings
+    assert told.endswith("from 0.000 (all of them wrong) to 1.000 (all right)")
+    assert '<span class="chip g-unscored">undecided</span>' in html_of(tmp_path)
+
+
+@pytest.mark.usefixtures("shapes")
+@table(
+    "options, gold, notes",
+    (100, 0, []),
+    # In the list of the options, and in the table of their likelihoods.
+    (1_600, 0, ["and 1,500 more"] * 2),
+    (0, 20, []),
+    (0, 23, ["and 3 more"]),
 )
+def test_options_and_gold_answers_that_are_not_shown_are_counted(
+    tmp_path: Path, options: int, gold: int, notes: list[str]
+) -> None:
+    """They were left out without a note."""
+    listed = tuple(f"option {at}" for at in range(options))
+    golds = tuple(f"answer {at}" for at in range(gold))
+    question = _Question(id="x", text="Which?", options=listed, golds=golds)
+    write_shapes(tmp_path, question, numbers={"loss": (1.0,) * options} if options else {})
+    html = html_of(tmp_path)
+    page = html[html.index("<article") :]
+    assert re.findall("and [0-9,]+ more", page) == notes
+    shown = re.findall("<li [^>]*><span[^>]*>(?:<b>[^<]*</b> )?option", page)
+    assert len(shown) == min(options, 100)
+    assert len(re.findall("<b[^>]*>answer ", page)) == min(gold, 20)
+
+
 MESSAGES = [
     {"role": "system", "content": "Be brief."},
     {"content": [{"type": "text", "text": "Which?"}, {"type": "image", "url": 1}]},
@@ -400,6 +413,7 @@ MESSAGES = [
 ]
 
 
+@pytest.mark.usefixtures("shapes")
 @table(
     "logged, text, gold",
     ({}, "", ()),
@@ -412,23 +426,12 @@ MESSAGES = [
 def test_what_a_record_does_not_hold_comes_from_the_samples(
     tmp_path: Path, logged: Mapping[str, Any], text: str, gold: tuple[str, ...]
 ) -> None:
-    rows = []
-    for at, name in enumerate(("circle", "", "square")):
-        question, settings = _Question(id=name), _Settings()
-        record = _Record(
-            outcome="scored", reason=None, score=at % 2, instance=question, settings=settings
-        )
-        rows.append({"doc_id": at, "resps": ["so"], "filtered_resps": record.to_json(), **logged})
-    path = tmp_path / "20260102_030405_samples_shapes.jsonl"
-    path.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
-    runs: list[AnyRun] = list(read_runs_of(_Record, [path]))
-    benchmark = Benchmark(name="shapes", title="Shapes", folder=tmp_path)
-    view = View(benchmark, _GRADING, runs, None, set())
+    names = ("circle", "", "square")
+    write_shapes(tmp_path, *(_Question(id=name) for name in names), logged=logged)
+    view = view_of("shapes", tmp_path)
     assert [entry.name for entry in view.entries] == ["circle", "square", "1"]
     assert {entry.question.text for entry in view.entries} == {text}
     assert {entry.question.gold for entry in view.entries} == {gold}
-    (grade,) = view.entries[0].answers[0].shown.grades
-    assert (grade.grader, grade.value) == ("rule", 0.0)
 
 
 def test_broken_lines_of_samples_say_nothing(tmp_path: Path) -> None:

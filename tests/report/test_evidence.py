@@ -11,20 +11,21 @@ import pytest
 from PIL import Image
 
 from lmms_rpts.filters.base import Document
+from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.report.requests import requests_of, rewriting_request
+from lmms_rpts.report.requests import (
+    Rebuilt,
+    asked_in,
+    request_about,
+    requests_of,
+    rewriting_request,
+)
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.all_runs import grading_of
-from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.record import CmmathRecord
-from lmms_rpts.tasks.grade_types import asked_in
-from lmms_rpts.tasks.rebuilding import Rebuilt
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.record import RomeRecord
-from tests.support import cmmath, oracle, rome
+from lmms_rpts.tasks.rome.scorer import RomeRecord
+from tests.support import oracle, rome
 from tests.support.environment import configure
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, images_of, text_of
@@ -54,6 +55,12 @@ def through(transform: Callable[[], Any], **more: Any) -> Callable[[], list[Any]
 
 
 RPTS = through(TransformFilter)
+
+
+def ROME() -> list[Any]:  # noqa: N802 - as RPTS
+    return [all_filters()["rome_answer"]()]
+
+
 # name: filters, type of the record, document, response, settings
 CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "steps": (RPTS, RptsRecord, make_doc(), STEPS["en"], {}),
@@ -82,16 +89,12 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
         make_doc("zh", answer="九点", statement="几点了？"), "看起来大概是晚上八点过一些。", {},
     ),
     "rome": (
-        lambda: [RomeAnswerFilter()], RomeRecord, rome.make_doc(), THOUGHT + "Final Answer: A",
+        ROME, RomeRecord, rome.make_doc(), THOUGHT + "Final Answer: A",
         {"rome": {"grader": "llm", "consistency": True, "pretended_tools": True}},
     ),
     "rome in Chinese": (
-        lambda: [RomeAnswerFilter()], RomeRecord, rome.make_doc(language="zh"), "答案：B",
+        ROME, RomeRecord, rome.make_doc(language="zh"), "答案：B",
         {"rome": {"grader": "llm"}},
-    ),
-    "cmmath": (
-        lambda: [CmmathGradeFilter()], CmmathRecord, cmmath.make_doc(), "最终答案：$$8$$",
-        {"cmmath": {"grader": "judge", "errors": True}},
     ),
 }  # fmt: skip
 
@@ -123,9 +126,10 @@ def rebuilt(record: Any) -> list[Rebuilt]:
         found += [rewriting_request(record, record.text)] * (record.transform.reply is not None)
         if record.answer.verdict:
             found.append(asked_in(record.answer.verdict))
-    grading = grading_of({RomeRecord: "rome", CmmathRecord: "cmmath"}.get(type(record), "rpts"))
-    shown = grading.display.answer(record).grades
-    return [*filter(None, [*found, *(each.asked for each in shown if each.reply is not None)])]
+    else:
+        said = (*record.grades.values(), *record.findings.values())
+        found += [request_about(record, each.verdict) for each in said]
+    return [each for each in found if each]
 
 
 def sent(bodies: Sequence[Any]) -> set[tuple[str, str, tuple[str, ...]]]:

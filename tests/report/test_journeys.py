@@ -13,9 +13,9 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.all_runs import read_all_runs
 from tests.report.hostile import ATTACKS, hostile_record, hostile_rome_record
 from tests.support.browser import (
     CONTRAST,
@@ -113,8 +113,8 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def report_of(folder: Path, output: str, *names: str) -> Path:
-    found = read_all_runs([folder / name for name in names]).every
-    return write_report(list(found), folder / output, images=folder / "images", published=True).path
+    found = read_runs([folder / name for name in names])
+    return write_report(found, folder / output, images=folder / "images", published=True).path
 
 
 @pytest.fixture(scope="module")
@@ -496,7 +496,7 @@ def test_graded_answers_have_their_own_tables(opened: Opened) -> None:
 
 
 def test_a_window_of_1280_pixels(browser: Any, tmp_path: Path, saved: Path) -> None:
-    path = write_report(list(read_all_runs([saved]).every), tmp_path / "r.html").path
+    path = write_report(read_runs([saved]), tmp_path / "r.html").path
     with watched(browser, path) as found:
         page = found.page
         assert page.evaluate(CUT) == [], "tables that are cut off"
@@ -556,7 +556,7 @@ def test_without_scripts_all_can_be_read(browser: Any, report: Path, tmp_path: P
     # Of long tables, scripts show 500 rows at a time.
     few = [make_rome_record(1.0)] * 502
     write_rome_run(tmp_path, {"academic": few, "geo": [make_rome_record(0.0)]})
-    path = write_report(list(read_all_runs([tmp_path]).every), tmp_path / "r.html").path
+    path = write_report(read_runs([tmp_path]), tmp_path / "r.html").path
     rows = "tbody tr[data-entry]:visible"
     page = open_page(browser, path, java_script_enabled=False).page
     assert page.locator(rows).count() == 503
@@ -647,7 +647,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
     rome = [hostile_rome_record(text) for text in ATTACKS]
     write_rome_run(tmp_path / "rome", {"academic": rome})
     label = "".join(each for each in ATTACKS if len(each) < 1000)
-    found_runs = read_all_runs([tmp_path / "rpts", tmp_path / "rome"]).every
+    found_runs = read_runs([tmp_path / "rpts", tmp_path / "rome"])
     every = [replace(run, label=label) for run in found_runs]
     path = write_report(every, tmp_path / "r.html", title=label, images=tmp_path).path
     found = open_page(browser, path)

@@ -14,9 +14,9 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.report.markup import LONGEST, in_line, render, rich
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.tasks.all_runs import read_all_runs
 from tests.report.hostile import ATTACKS
 from tests.support.browser import expect_accessible, expect_harmless, open_details, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
@@ -220,7 +220,7 @@ def test_a_report_with_formulas(tmp_path: Path, browser: Any) -> None:
     said = r"the area is $x^{2}$ and \(\sqrt{2}\)"
     doc = make_doc(statement=asked, reasoning=[f"Image0 -> {said}"])
     write_run(tmp_path / "b", {0: make_record([1.0], doc=doc, steps=[f"Image0 -> {said}"])})
-    runs = list(read_all_runs([tmp_path / "a", tmp_path / "b"]).every)
+    runs = read_runs([tmp_path / "a", tmp_path / "b"])
     path = write_report(runs, tmp_path / "r.html").path
     assert "$$" not in path.read_text("utf-8").split('class="source"')[0]
     opened = open_page(browser, path, "#cmmath-0")

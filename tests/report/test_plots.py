@@ -11,12 +11,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from lmms_rpts.analysis.summary import Figures, Summary
 from lmms_rpts.analysis.sweeping import QUANTITIES
 from lmms_rpts.report.plots import BLUES, WHITE_FROM, draw_heatmaps, draw_scatter
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.tasks.grade_types import Figures, Group
-from lmms_rpts.tasks.graded import GradeSummary
-from lmms_rpts.tasks.rpts_eval.summary import GRADING
+from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.support.pictures import labels_of_svg, parts_of_svg, texts_of_svg
 
 
@@ -57,7 +56,7 @@ def heatmap(runs: dict[str, list[float]]) -> str:
 
 
 def scatter(*models: Figures) -> str:
-    return draw_scatter(GradeSummary(GRADING, Group(None, models), (), ())).decode()
+    return draw_scatter(Summary(BENCHMARKS["rpts"], models, ())).decode()
 
 
 labels = st.text(max_size=60)
@@ -110,7 +109,7 @@ def test_a_large_grid_is_no_picture_of_gigabytes() -> None:
 def model(name: str, tokens: float | None, value: float | None, *ends: float) -> Figures:
     low, high = ends or (None, None)
     figure = Figure(value, None, low, high, 1)
-    return Figures("", name, 1, 1, 1, 0, {}, {"rpts": figure}, Figure(tokens))
+    return Figures("", None, "", name, 1, 1, 1, 0, Figure(tokens), {"rpts": figure})
 
 
 @settings(max_examples=5)

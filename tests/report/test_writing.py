@@ -77,7 +77,7 @@ def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path, saved: Path) -
     assert "<title>ROME: rome</title>" in html
     assert 'id="overview"' not in html
     lines = run_command("summarize", saved / "rome").stdout.splitlines()
-    line = next(each for each in lines if each.strip().startswith("all questions"))
+    line = next(each for each in lines if each.strip().startswith("all documents"))
     assert line[line.index("[") : line.index("]") + 1] in html
     write(saved / "careful", tmp_path / "r.html")
     assert "graded" not in (tmp_path / "r.html").read_text("utf-8")

@@ -8,6 +8,7 @@ import math
 import os
 import shutil
 from collections.abc import Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,12 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.analysis.dataframes import documents_frame
+from lmms_rpts.analysis.reading import Run, read_run
 from lmms_rpts.reasoning import rpts_score
-from lmms_rpts.runs.reading import model_name, name_runs
+from lmms_rpts.runs.reading import model_name, name_runs, read_runs_of
 from lmms_rpts.runs.rounds import rounds_of
 from lmms_rpts.runs.samples import RunError
-from lmms_rpts.tasks.rpts_eval.runs import Run, read_run, read_runs
+from lmms_rpts.scoring.record import RptsRecord
 from tests.support import lmms
 from tests.support.runs import make_record, scoring_with, write_run
 from tests.support.tables import table
@@ -30,6 +32,7 @@ OTHER_JUDGE = make_record([1.0, 1.0], judge="openai:other")
 DATE = "20260102_030405"
 SAMPLES = DATE + "_samples_{}.jsonl"
 A = "pretrained=lab/model-a"
+read_runs = partial(read_runs_of, RptsRecord)
 
 
 def refused(*paths: str | Path, says: Sequence[str]) -> None:

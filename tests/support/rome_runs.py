@@ -12,7 +12,7 @@ from tests.support.runs import verdict, write_graded_run
 
 def make_rome_record(
     rule: float = 1.0,
-    strict: float | None = None,
+    strict: float | str | None = None,
     llm: float | None = None,
     *,
     failed: str | None = None,
@@ -25,33 +25,36 @@ def make_rome_record(
     """One record of ``rome_answer``.
 
     Args:
-        strict: as ``rule`` if None.
+        strict: as ``rule`` if None; or ``undecided``.
         llm: the judge's grade, which takes precedence.
         failed: the error of the judge, which then has no grade.
         instance: fields of the question that replace the usual ones.
     """
     asked = llm is not None or failed is not None
-    judge = "openai:oracle" if asked else None
-    reply = None if failed else f"GRADE: {llm}"
-    graded = {"score": llm, "verdict": verdict("grade", reply, failed)}
-    told = consistent is not None or consistency_error is not None
-    said = verdict("consistency", "so it is", consistency_error)
-    checked = {"consistent": consistent, "verdict": said}
+    strict = rule if strict is None else strict
+    grades: dict[str, Any] = {
+        "rule": {"score": rule, "answer": answer.rpartition(": ")[2], "rule": "choices_matching"},
+        "strict": {"score": None if strict == "undecided" else strict, "rule": "choices_matching"},
+    }
+    if asked:
+        reply = None if failed else f"GRADE: {llm}"
+        grades["llm"] = {"score": llm, "verdict": verdict("grade", reply, failed)}
+    findings: dict[str, Any] = {}
+    if consistent is not None or consistency_error is not None:
+        word = None if consistent is None else "consistent" if consistent else "inconsistent"
+        said = verdict("consistency", "so it is", consistency_error)
+        findings["consistency"] = {"value": word, "verdict": said}
     return {
         "schema": "lmms_rpts.rome",
         "schema_version": 1,
         "outcome": "scored" if failed is None else "unscored",
         "reason": failed,
         "score": None if failed else rule if llm is None else llm,
-        "grader": "llm" if asked else "rule",
-        "grades": {
-            "rule": rule,
-            "strict": rule if strict is None else strict,
-            "llm": graded if asked else None,
-        },
+        "grader": None if failed else "llm" if asked else "rule",
+        "grades": grades,
+        "findings": findings,
         "answer": answer,
         "source": "response",
-        "consistency": checked if told else None,
         "instance": {
             "id": "question_academic_1",
             "subtask": "academic",
@@ -64,12 +67,12 @@ def make_rome_record(
             "image_type": "Expert",
             "image_subtype": "Science",
             "reasoning_type": "VL",
-            "images": ["academic/1.png"],
+            "img_path": ["academic/1.png"],
         }
         | instance,
         "settings": {
             "grader": "llm" if asked else "rule",
-            "judge": judge,
+            "judge": "openai:oracle" if asked else None,
             "prompt_version": Prompts().version("grade"),
         }
         | dict(settings or {}),

@@ -6,21 +6,15 @@ import csv
 import json
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 from pathlib import Path
 
-import pandas as pd
 import pytest
 import yaml
 from typer.testing import CliRunner
 
-from lmms_rpts.base.errors import UserError
+from lmms_rpts.analysis.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.cli import app
-from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.tasks.all_runs import grading_of, read_all_runs
-from lmms_rpts.tasks.grade_types import Figures
-from lmms_rpts.tasks.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
-from lmms_rpts.tasks.reform_eval.benchmark import TASKS
 from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.analysis.test_sweeping import judged
 from tests.support.instances import make_doc
@@ -127,18 +121,16 @@ def test_every_row_says_how_it_was_measured(name: str) -> None:
     assert all(row.source and row.protocol for rows in published for row in rows)
     for row in (row for rows in published for row in rows):
         for column, figure in row.figures.items():
-            if column.partition(" ")[0] in grading_of(name).metrics:
+            if column.partition(" ")[0] in BENCHMARKS[name].metrics:
                 assert 0 <= (figure.value or 0) <= 1
 
 
-@table("name, run_name", ("rpts", "careful"), ("rome", "rome"), ("cmmath", "cmmath"))
+@table("name, run_name", ("rpts", "careful"), ("rome", "rome"))
 def test_all_formats_mark_them_and_own_figures_stay(
     tmp_path: Path, saved: Path, name: str, run_name: str
 ) -> None:
     def run(*options: str) -> dict[str, str]:
-        files = [
-            tmp_path / f"out{len(options)}.{suffix}" for suffix in ("csv", "json", "md", "tex")
-        ]
+        files = [tmp_path / f"out{len(options)}.{suffix}" for suffix in ("csv", "json", "md")]
         asked = [part for file in files for part in ("-o", str(file))]
         done = CliRunner().invoke(
             app, ["summarize", str(saved / run_name), *options, *asked], env={"COLUMNS": "200"}
@@ -149,28 +141,20 @@ def test_all_formats_mark_them_and_own_figures_stay(
     without, shown = run(), run("--published")
     assert all(NOT_MEASURED not in text for text in without.values())
     rows = len(tables_of(name))
-    for suffix in ("", ".md", ".tex"):
+    for suffix in ("", ".md"):
         times = shown[suffix].count(f"{PUBLISHED}: ")  # a wide table has parts on the terminal
         assert times > 0 == times % rows
-        assert NOT_MEASURED in shown[suffix]
         # The other tables and lines are unchanged.
         assert set(without[suffix].splitlines()) - {""} <= {*shown[suffix].splitlines()} | {
             line for line in without[suffix].splitlines() if line.startswith("Written: ")
         }
     plain = json.loads(shown[".json"])
     published = plain.pop("published")
-    assert all(row["published"] and row["protocol"] for row in published["rows"])
-    assert all(NOT_MEASURED in each or "have no row" in each for each in published["notes"])
-    is_demo = run_name in ("careful", "lucky")
-    assert ("have no row" in published["notes"][-1]) == is_demo
     assert plain == json.loads(without[".json"])
-    (tmp_path / "both.csv").write_text(shown[".csv"], "utf-8")
-    frame = pd.read_csv(tmp_path / "both.csv", keep_default_na=False, dtype=str)
-    own = frame[frame["published"] == ""].drop(columns=["published", "protocol"])
-    assert own.to_csv(index=False) == without[".csv"]
-    assert set(frame.loc[frame["published"] != "", "model"]) == {
-        r["model"] for r in tables_of(name)
-    }
+    assert {row["model"] for row in published["rows"]} == {r["model"] for r in tables_of(name)}
+    assert all(row["source"] and row["protocol"] for row in published["rows"])
+    assert ("have no row" in published["notes"][-1]) == (run_name == "careful")
+    assert shown[".csv"] == without[".csv"]
 
 
 def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
@@ -180,7 +164,7 @@ def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
         write_run(tmp_path / "a", records, task=task)
     write_run(tmp_path / "a", {0: judged(1.0)}, task="rpts_eval_en_free")
     write_run(tmp_path / "demo", {0: judged(1.0)}, task="rpts_demo")
-    runs = read_all_runs([tmp_path / "a", tmp_path / "demo"])["rpts"]
+    runs = read_runs([tmp_path / "a", tmp_path / "demo"])
     beside = set_beside(BENCHMARKS["rpts"], runs)
     assert beside is not None
     asked, free = beside.sections[0]
@@ -201,81 +185,16 @@ def test_each_model_has_its_own_judges_over_its_rounds(tmp_path: Path) -> None:
             record = judged(1.0)
             record["settings"]["judge"] = f"openai:{model}"
             write_run(tmp_path / round, {0: record}, model_args=f"pretrained=lab/{model}")
-    beside = set_beside(BENCHMARKS["rpts"], read_all_runs([tmp_path])["rpts"])
+    beside = set_beside(BENCHMARKS["rpts"], read_runs([tmp_path]))
     assert beside is not None
     own = [(row.model, row.protocol.partition("; ")[2]) for row in beside.sections[0]]
     assert own == [("a", "by openai:a"), ("b", "by openai:b")]
 
 
-def test_reform_eval_has_an_own_average_only_over_all_sets() -> None:
-    beside = grading_of("reform").beside
-    assert beside is not None
-    metrics = {"accuracy": Figure(0.5), "cider": Figure(0.5)}
-    models = [
-        Figures(name, "m", 1, 1, 1, 0, {}, metrics, Figure(None))
-        for name, task in TASKS.items()
-        if task.history != "online"
-    ]
-    whole = beside(models)
-    assert {key: each["average"].value for key, each in whole.items()} == {
-        ("generation", "m"): 50,
-        ("likelihood", "m"): 50,
-    }
-    part = beside([each for each in models if each.task != "reform_gqa"])
-    assert part["generation", "m"]["average"].value is None
-    assert part["likelihood", "m"]["average"].value == 50
-
-
-_GOOD = {
-    "by": "subtask",
-    "tables": [
-        {
-            "source": "s",
-            "date": "d",
-            "protocol": "p",
-            "here": "h",
-            "per": 100,
-            "figures": "model, accuracy\na, 5",
-        }
-    ],
-}
-
-
-@table(
-    "change, message",
-    ({"tables": [{"source": "s"}]}, "tables[0].date is missing"),
-    ({"figures": "model, accuracy\na, five"}, "a, accuracy: should be 44.7, 44.7 ± 5.0 or -, not"),
-    ({"figures": "model, accuracy\na"}, "needs a model and one cell for each column"),
-    ({"figures": "model, accuracy\na, 5, 6"}, "needs a model and one cell for each column"),
-    ({"figures": 5}, "tables[0].figures should be a string, not 5"),
-    ({"text": "tables: ["}, "published.yml: "),
-    ({"text": "- tables"}, "published.yml: "),
-)
-def test_a_wrong_file_is_one_message(tmp_path: Path, change: dict, message: str) -> None:
-    content = json.loads(json.dumps(_GOOD))
-    if "figures" in change:
-        content["tables"][0]["figures"] = change["figures"]
-    else:
-        content |= change
-    (tmp_path / FILE).write_text(change.get("text") or yaml.safe_dump(content), "utf-8")
-    with pytest.raises(UserError) as error:
-        set_beside(replace(BENCHMARKS["rome"], folder=tmp_path), [])
-    assert message in str(error.value)
-    assert str(tmp_path / FILE) in str(error.value)
-
-
-def test_a_file_of_another_package(tmp_path: Path) -> None:
-    (tmp_path / FILE).write_text(yaml.safe_dump(_GOOD), "utf-8")
-    beside = set_beside(replace(BENCHMARKS["rome"], folder=tmp_path), [])
-    assert beside is not None
-    assert beside.sheet().sections == [[["a", "as published: p", "0.050"]]]
-    assert set_beside(replace(BENCHMARKS["rome"], folder=tmp_path / "none"), []) is None
-
-
 def test_summarize_refuses_a_benchmark_without_them(
     saved: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("lmms_rpts.tasks.published.FILE", "none.yml")
+    monkeypatch.setattr("lmms_rpts.analysis.published.FILE", "none.yml")
     done = CliRunner().invoke(app, ["summarize", str(saved / "rome"), "--published"])
     assert done.exit_code == 1
     assert "ROME does not support --published" in done.output
