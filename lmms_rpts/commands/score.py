@@ -20,17 +20,18 @@ import typer
 from lmms_rpts.analysis.scoring import (
     Scored,
     Selection,
+    TaskPlan,
     find_responses,
     guess_name,
-    plan_predictions,
     plan_run,
     score_run,
 )
 from lmms_rpts.base.escaping import did_you_mean, listed
+from lmms_rpts.base.rows import Row
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
 from lmms_rpts.runs.files import check_writable
-from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.runs.responses import RunKey, SavedDocument, SavedResponses
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
@@ -105,8 +106,8 @@ def score(
     formulation: Annotated[
         str | None,
         typer.Option(
-            help="SAMPLES is a prediction file of the published code of ReForm-Eval, of the set "
-            "that --task names; how its answers were given: generation or likelihood.",
+            help="SAMPLES is a prediction file of ReForm-Eval's published code, of the set that "
+            "--task names; how its answers were given: generation or likelihood.",
             show_default=False,
         ),
     ] = None,
@@ -130,7 +131,8 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    _settle(task, annotations, grader)
+    if annotations or grader:
+        _settle(task, annotations, grader)
     settings = load_settings(judge=judge)
     if page:
         from lmms_rpts.commands.report import check_page
@@ -139,6 +141,8 @@ def score(
     # A folder with two runs of the same documents is no longer a single run.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
+    if formulation is not None:
+        return _score_predictions(samples, task, formulation, name, output, page)
     chosen = tuple(part for each in ids or () for part in each.split(",") if part)
     if ids and not chosen:
         fail("--ids names no document: use --ids ID,ID")
@@ -151,21 +155,16 @@ def score(
         for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
             signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
         with batch as waiting:
-            if formulation is not None:
-                plan = plan_predictions(samples, task or "", formulation)
-                runs, source = {RunKey(): name or guess_name(samples)}, str(samples[0])
-                selected, plans = {RunKey(): Selection()}, {RunKey(): [plan]}
-            else:
-                saved = find_responses(samples, task)
-                for skipped in sorted(saved.passed_over):
-                    typer.echo(f"Ignored: responses to {skipped}")
-                runs, source = _named_runs(saved, name, models or []), saved.path
-                selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
-                plans = {
-                    run: plan_run(saved, run, settings, selection, task, include_path, correct)
-                    for run, selection in selected.items()
-                }
-            scoring = partial(score_run, settings=settings, source=source, requests=waiting)
+            saved = find_responses(samples, task)
+            for skipped in sorted(saved.passed_over):
+                typer.echo(f"Ignored: responses to {skipped}")
+            runs = _named_runs(saved, name, models or [])
+            selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
+            plans = {
+                run: plan_run(saved, run, settings, selection, task, include_path, correct)
+                for run, selection in selected.items()
+            }
+            scoring = partial(score_run, settings=settings, source=saved.path, requests=waiting)
             if requests and waiting:
                 for run, model in runs.items():
                     asyncio.run(scoring(plans[run], model))
@@ -192,6 +191,35 @@ def score(
     except OSError as error:
         fail_to_write(checked, error)
     _end(done, output, page, include_path)
+
+
+def _score_predictions(
+    files: Sequence[Path],
+    task: str | None,
+    formulation: str,
+    name: str | None,
+    output: Path,
+    page: Path | None,
+) -> None:
+    """Score a prediction file of a benchmark's published code, which needs no other data."""
+    read = TASKS[task].predictions if task in TASKS else None
+    if read is None or len(files) != 1:
+        fail(
+            "--formulation is for one prediction file of ReForm-Eval's published code: name its "
+            "set with --task, such as reform_gqa"
+        )
+    scorer, rows = read(files[0], str(task), formulation)
+    documents: dict[int, SavedDocument | None] = {
+        at: SavedDocument([(Row(files[0], f"row {at}", at, {"response": text}), None)])
+        for at, (_, text) in enumerate(rows)
+    }
+    plan = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
+    scoring = score_run(
+        [plan], name or guess_name(files), load_settings(), source=str(files[0]), output=output
+    )
+    scored = asyncio.run(scoring)
+    _show(scored, alone=True)
+    _end([scored], output, page, None)
 
 
 def _settle(task: str | None, annotations: Path | None, grader: str | None) -> None:

@@ -12,9 +12,8 @@ import shutil
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from functools import lru_cache
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from lmms_rpts.base.escaping import storable
 
@@ -158,7 +157,7 @@ def single_choice_likelihood(prediction: Any) -> int:
 
     NumPy integers are accepted, unlike in the published code; booleans and ``"1"`` are not.
     """
-    whole = isinstance(prediction, int | np.integer) and not isinstance(prediction, bool)
+    whole = isinstance(prediction, Integral) and not isinstance(prediction, bool)
     return int(prediction) if whole else -1
 
 
@@ -227,6 +226,8 @@ def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
     name or without scores are ignored. The correlation is NaN if the means are all equal or there
     is one round; the slope is then 0, and NaN without rounds.
     """
+    import numpy as np  # slow to import
+
     means = {
         int(name): float(np.mean(each))
         for name, each in scores.items()
