@@ -121,7 +121,8 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    _settle(task, annotations, grader)
+    if annotations or grader:
+        _settle(task, annotations, grader)
     settings = load_settings(judge=judge)
     if page:
         from lmms_rpts.commands.report import check_page
