@@ -120,7 +120,9 @@ def _initialize_tasks(
 
 
 def _init_task(original: Callable[..., None], task: Any, *args: Any, **kwargs: Any) -> None:
-    config = kwargs.get("config") or {}
+    # Tasks for chat models hand on their arguments by position.
+    call = inspect.signature(original).bind(task, *args, **kwargs)
+    config = call.arguments.get("config") or {}
     if str(config.get("dataset_path")) in _data_sets():
         from lmms_rpts.host.own_tasks import load_data
 

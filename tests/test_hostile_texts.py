@@ -21,7 +21,7 @@ from lmms_rpts.judging.prompts import fence
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
 from lmms_rpts.report import markup
 from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
-from lmms_rpts.tasks.cmmath.data import form_of
+from lmms_rpts.tasks.cmmath.questions import form_of
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import reply

@@ -11,7 +11,6 @@ from lmms_rpts.tasks.own.data import OwnData
 
 FOLDER = Path(__file__).parent
 DATA = OwnData(data=FOLDER / "counts.jsonl", images=FOLDER / "images", answer="function")
-dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()
 
 
 def grade(response: str, doc: Mapping[str, Any]) -> bool | None:

@@ -11,4 +11,3 @@ DATA = OwnData(
     answer="choice",
     language="en",  # of the prompts (en or zh); the texts may be in any language
 )
-dataset_kwargs, process_docs, metadata = DATA.dataset_kwargs(), DATA.process_docs, DATA.metadata()

@@ -11,8 +11,12 @@ _LISTED = 5
 
 def storable(text: str) -> str:
     """``text`` without lone surrogates, which models emit but files and servers reject."""
-    # By UTF-16: both halves of a character are joined. "?" instead would change an answer.
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        # By UTF-16: both halves of a character are joined. "?" instead would change an answer.
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
 
 
 def printable(label: str) -> str:

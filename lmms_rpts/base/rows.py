@@ -208,7 +208,7 @@ def _json(path: Path) -> Iterator[Row]:
         first = next(texts, b"")
         is_lines = path.suffix.lower() == ".jsonl" and not first.startswith(b"[")
         with suppress(ValueError, RecursionError):
-            is_lines = is_lines or (isinstance(json.loads(first), dict) and any(texts))
+            is_lines = is_lines or (any(texts) and isinstance(json.loads(first), dict))
         file.seek(0)
         if is_lines:
             number, offset = 0, 0

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import re
 import shlex
-import string
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,15 +14,13 @@ from lmms_rpts.commands.common import fail, fail_to_write
 
 if TYPE_CHECKING:
     from lmms_rpts.reasoning.clues import Language
-    from lmms_rpts.tasks.own.convert import Table
     from lmms_rpts.tasks.own.starting import Start
 
-_IMAGE_SUFFIXES = (".png", ".jpg", ".jpeg", ".webp", ".gif", ".bmp", ".tif", ".tiff")
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
-_IMAGE_REMEDY = "Fix the names of the images, or set --images to their folder."
-# The number in "line 12: ..." or "row 3: ...", by which faults are sorted; empty for other texts.
-_PLACE = re.compile(r"(?:(?:line|row) ([0-9]{1,15})\b)?")
+_IMAGE_REMEDY = (
+    "Fix the names of the images, set --images to their folder, or choose their columns with --map."
+)
 
 
 def init(
@@ -36,8 +32,7 @@ def init(
         typer.Option(
             "--from",
             metavar="FILE",
-            help="Your instances: JSON Lines, a JSON list, CSV, TSV or Parquet; or a data set on "
-            "the Hub, as hf:OWNER/NAME or hf:OWNER/NAME/FILE.",
+            help="Your instances: JSON Lines, a JSON list, CSV, TSV, XLSX or Parquet.",
         ),
     ] = None,
     pairs: Annotated[
@@ -45,7 +40,8 @@ def init(
         typer.Option(
             "--map",
             metavar="FIELD=YOURS",
-            help="Map a field of the task to one of yours, as in question=prompt. May be repeated.",
+            help="Map a field of the task to a column of yours, as in question=prompt. May be "
+            "repeated, also for a list: --map images=left --map images=right.",
         ),
     ] = None,
     images: Annotated[
@@ -59,7 +55,7 @@ def init(
         typer.Option(
             "--answer",
             help="Form of the answers: agree, choice, number, text, anls, relaxed, mixed or none. "
-            "Default: detected; choice for the example.",
+            "Default: detected.",
         ),
     ] = None,
     language: Annotated[
@@ -69,45 +65,42 @@ def init(
         Path | None, typer.Option("--output", "-o", help="Folder to write. Default: NAME.")
     ] = None,
 ) -> None:
-    """Create a task from your own data: a folder with YAML, data, images and a README.
+    """Create a task from your own data: a folder with YAML, data and images.
 
     Without --from, the folder contains two example instances. With --from, it contains your
     instances, mapped to the fields of the task and checked; images are copied.
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
-    from lmms_rpts.tasks.own.convert import read_table
     from lmms_rpts.tasks.own.starting import check_name, example, write_start
 
     chosen = _check_choices(answer, language)
     check_name(name)
     folder = output or Path(name)
     if source is None:
-        for option, value in {"--map": pairs, "--images": images}.items():
+        for option, value in {"--map": pairs, "--images": images, "--answer": answer}.items():
             if value:
                 fail(f"{option} needs your instances: use --from FILE")
-        start = example(name, answer or "choice", chosen)
+        start = example(name, chosen)
     else:
-        reason = "detected; --answer changes it" if answer is None else "set with --answer"
-        table = read_table(source)
-        start = start_from(name, table, pairs or [], reason, answer, images, chosen)
-    commands = next_commands(start, folder)
+        start = start_from(name, source, pairs or [], answer, images, chosen)
     try:
-        write_start(start, folder, commands)
+        write_start(start, folder)
     except (OSError, ValueError) as error:
         fail_to_write(folder, error)
     typer.echo(
         f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
         f"answers: {start.form})."
     )
-    typer.echo("\nRun it:\n")
-    typer.echo(f"  {commands['run']}\n  {commands['report']}")
+    file = f"{name}.yaml"
+    typer.echo(f"\nIts task file, {file}:\n\n{start.texts()[file]}\nRun it:\n")
+    typer.echo("\n".join(f"  {command}" for command in next_commands(start, folder)))
     if start.responses:
         typer.echo(
             "\nThis replays two responses with an offline judge. For a real model: --model "
             f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
         )
-    elif start.needs_sight:
+    elif any(each.get("images") and not each.get("reasoning") for each in start.instances):
         typer.echo(
             "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
             "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
@@ -131,68 +124,73 @@ def _check_choices(answer: str | None, language: str) -> Language:
 
 def start_from(
     name: str,
-    table: Table,
-    pairs: list[str],
-    reason: str,
+    source: str,
+    pairs: Sequence[str] = (),
     answer: str | None = None,
     images: Path | None = None,
     language: Language = "en",
 ) -> Start:
     """The user's instances with the task's fields, checked with their images.
 
-    ``reason``: of the form of the answers.
+    Args:
+        pairs: the user's choices of columns, ``FIELD=YOURS``.
+        answer: form of the answers; None: detected.
     """
     from lmms_rpts.base.rows import QUOTING
     from lmms_rpts.tasks.data import raise_faults
-    from lmms_rpts.tasks.own.convert import collect_images, infer_form, map_names, map_rows
-    from lmms_rpts.tasks.own.data import REMEDY, check_instances
+    from lmms_rpts.tasks.own import convert
+    from lmms_rpts.tasks.own.data import REMEDY, OwnData, files_of
     from lmms_rpts.tasks.own.starting import Start
+    from lmms_rpts.tasks.questions import read_questions
 
-    mapping = map_names(table.names, _chosen(pairs, table))
+    rows = convert.read_file(source)
+    names = convert.names_of(rows)
+    chosen = _chosen(pairs, names, source)
+    sources = convert.find_sources(names, chosen)
     optional = {"answer"} if answer == "none" else set()
-    if needed := [each for each in ("question", "answer") if each not in {*mapping, *optional}]:
+    if needed := [each for each in ("question", "answer") if each not in {*sources, *optional}]:
         options = " ".join(f"--map {each}=YOURS" for each in needed)
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
-            f"{table.place}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
-            f"{_names(table.names)}. Use {options}{none}"
+            f"{source}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
+            f"{_names(names)}. Use {options}{none}"
         )
-    rows = map_rows(table, mapping)
-    form = answer or infer_form(rows)
-    changed = [f"{ours} = your {visible(theirs)}" for ours, theirs in mapping.items()]
-    typer.echo(f"Fields: {listed(changed, '; ')}.")
-    typer.echo(f"Form of the answers: {form} ({reason}).")
-    _print_left_out(table, mapping)
-    rows, pictures = collect_images(table, rows, images)
-    _, faults = check_instances(rows, form, mapping)
-    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(pictures.faults)
+    columns = {target: ", ".join(convert.columns_of(sources, target)) for target in sources}
+    fields = "; ".join(f"{ours} = your {visible(theirs)}" for ours, theirs in columns.items())
+    typer.echo(f"Fields: {fields}.")
+    if unused := convert.unused_columns(rows, sources):
+        typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")
+    raise_faults(source, convert.column_faults(rows, sources, chosen), "Choose the columns.")
+    rows, faults = convert.map_rows(rows, sources)
+    rows, pictures, image_faults = convert.collect_images(rows, images)
+    data = OwnData(Path(source), Path(), answer or "mixed", language)
+    found, wrongs, _ = read_questions(files_of(data), rows, data.source())
+    faults += [fault for _, fault in wrongs]
+    remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(image_faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
-    # By their line or row, if they name one.
-    every = sorted([*faults, *pictures.faults], key=lambda said: int(_PLACE.findall(said)[0] or 0))
-    raise_faults(table.place, every, " ".join(remedies))
-    if pictures.outside:
-        first = visible(str(pictures.outside[0]))
-        typer.echo(f"Images from other folders: {len(pictures.outside)}, such as {first}.")
-    instances = [dict(row.fields) for row in rows]
-    return Start(name, form, language, instances, pictures.found)
+    raise_faults(source, faults + image_faults, " ".join(remedies))
+    form = answer or convert.infer_form([question for _, question in found])
+    reason = "set with --answer" if answer else "detected; --answer changes it"
+    typer.echo(f"Form of the answers: {form} ({reason}).")
+    return Start(name, form, language, [dict(row.fields) for row in rows], pictures)
 
 
-def _chosen(pairs: list[str], table: Table) -> dict[str, str]:
-    """The fields set with --map, by the task's names."""
-    from lmms_rpts.tasks.own.convert import TARGETS
+def _chosen(pairs: Sequence[str], names: Sequence[str], source: str) -> dict[str, tuple[str, ...]]:
+    """The columns set with --map, by the task's fields."""
+    from lmms_rpts.tasks.own.data import FIELDS
 
-    chosen = {}
+    chosen: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
         ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
-        for name, known, what in ((ours, TARGETS, "the task"), (theirs, table.names, table.place)):
+        for name, known, place in ((ours, FIELDS, "the task"), (theirs, names, source)):
             if name not in known:
                 hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
-                fail(f"--map {pair}: unknown field {name} in {what}.{hint}")
-        chosen[ours] = theirs
+                fail(f"--map {pair}: unknown field {name} in {place}.{hint}")
+        chosen[ours] = (*chosen.get(ours, ()), theirs)
     return chosen
 
 
@@ -202,21 +200,8 @@ def _names(names: Sequence[str]) -> str:
     return shown + (f" and {more} more" if more > 0 else "")
 
 
-def _print_left_out(table: Table, mapping: Mapping[str, str]) -> None:
-    """Print the unused fields of the user, and those among them that may be images."""
-    # Options may be in columns A, B, ...; a statement stands where there is no question.
-    used = {*mapping.values(), *string.ascii_uppercase, "statement"}
-    unused = [name for name in table.names if name not in used]
-    if unused:
-        typer.echo(f"Unused fields: {visible(listed(unused))}. To use one: --map FIELD=YOURS.")
-    for name in unused if "images" not in mapping else ():
-        found = next((each.fields[name] for each in table.rows if each.fields.get(name)), "")
-        if str(found[0] if isinstance(found, list) else found).lower().endswith(_IMAGE_SUFFIXES):
-            typer.echo(f"Are these images? --map images={shlex.quote(name)}")
-
-
-def next_commands(start: Start, folder: Path) -> dict[str, str]:
-    """The next commands: to check the task, to run it, and to show the results."""
+def next_commands(start: Start, folder: Path) -> tuple[str, str]:
+    """The commands that run the task, and show the results."""
     quoted = shlex.quote(str(folder))
     results = shlex.quote(f"results/{start.name}")
     model, judge = _EXAMPLE_MODEL, "LMMS_RPTS_JUDGE=openai:gpt-4o-mini "
@@ -224,9 +209,8 @@ def next_commands(start: Start, folder: Path) -> dict[str, str]:
         samples = shlex.quote(f"samples={folder}/responses.jsonl")
         model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
     shown = f" --images {quoted}/images" if start.images else ""
-    return {
-        "check": f"lmms-rpts doctor --include_path {quoted} --judge none",
-        "run": f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
+    return (
+        f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
         f"--log_samples --output_path {results}",
-        "report": f"lmms-rpts report {results}{shown} -o report.html",
-    }
+        f"lmms-rpts report {results}{shown} -o report.html",
+    )

@@ -24,7 +24,8 @@ from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.data import Check, DataError, data_fault, problem, raise_faults
 from lmms_rpts.tasks.images import task_images
-from lmms_rpts.tasks.registry import SETTINGS_TABLES, check_tasks, data_of, data_sets, filter_names
+from lmms_rpts.tasks.own.data import OwnData
+from lmms_rpts.tasks.registry import SETTINGS_TABLES, check_tasks, data_of, filter_names
 
 _REMEDY = (
     "Fix the data, or convert them to this form in the task's process_docs; "
@@ -81,8 +82,13 @@ def load_data(task: Any, dataset_kwargs: Any = None) -> None:
 
     config = task.config
     benchmark, part = data_of(config.dataset_path), config.dataset_name
-    if benchmark is None:
-        found = dataset_kwargs.load()  # the OwnData of an own task
+    if isinstance(dataset_kwargs, OwnData):
+        found: Any = dataset_kwargs.load()
+    elif benchmark is None:
+        raise DataError(
+            f"The task {config.task!r} has no data: write dataset_kwargs: !function utils.DATA. "
+            f"{_ADVICE}."
+        )
     elif part in benchmark.tasks.values():
         found = benchmark.load(part)
     else:
@@ -105,8 +111,8 @@ def check_task(task: Any, filters: Sequence[RptsFilter]) -> None:
         each.visuals = partial(task_images, task)
     _check_order(task)
     _settle_aggregations(task)
-    # Questions of ours were checked when they were read.
-    ours = task.config.dataset_path in data_sets() and not task.config.process_docs
+    # Questions of benchmarks were checked when they were read.
+    ours = data_of(task.config.dataset_path) is not None and not task.config.process_docs
     documents = [] if ours else without_media(task.task_docs)
     faults: dict[str, None] = {}
     for at, doc in enumerate(documents):
@@ -141,8 +147,8 @@ def _check_order(task: Any) -> None:
 
 def _settle_aggregations(task: Any) -> None:
     """Check aggregations: an unjudged document has the value None, which most do not support."""
-    process = task.config.process_results
-    ours = getattr(process, "__module__", "").split(".")[0] == _PACKAGE
+    process = task.config.process_results  # ours are partial functions
+    ours = getattr(getattr(process, "func", process), "__module__", "").split(".")[0] == _PACKAGE
     known: dict[Any, str] = {found: name for name, found in AGGREGATION_REGISTRY.items()}
     for metric, aggregation in task._aggregation_list.items():
         name = known.get(aggregation)
@@ -236,14 +242,15 @@ def _examined(manager: Any, name: str) -> Check:
     try:
         config = manager._get_config(name)
         check_own_tasks(manager, [name])
-        metadata = config.get("metadata") if isinstance(config, Mapping) else None
-        if not isinstance(metadata, Mapping) or "instances" not in metadata:
+        data = config.get("dataset_kwargs") if isinstance(config, Mapping) else None
+        if not isinstance(data, OwnData):
             return Check(name, "ok", "its file is readable")
         check_name(name)
+        instances = len(data.load().questions)
     except JudgeConfigurationError:
         raise
     except UserError as error:
         return data_fault(name, error)
     except Exception as error:  # a function that the YAML names may be missing or fail
         return problem(name, f"cannot be read: {error}", _ADVICE)
-    return Check(name, "ok", f"{metadata['instances']:,} instances, answers: {metadata['answer']}")
+    return Check(name, "ok", f"{instances:,} instances, answers: {data.answer}")

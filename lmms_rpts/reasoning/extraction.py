@@ -56,6 +56,8 @@ _NUMBERED = re.compile(
     r"|[（(](?P<bracket>\d{1,4})[)）]|(?P<plain>\d{1,4})[.)）、:：](?!\d))",
     re.IGNORECASE,
 )
+# Marks of CMMaTH's steps, behind each or in front of it
+_STEP_MARK = re.compile(r"<STEP(\d{1,4})>", re.IGNORECASE)
 # "---", "3.": lines without words
 _SAYS_NOTHING = re.compile(r"[\W\d_]*")
 _FULL_STOPS = (".", "。", "!", "！", "?", "？")
@@ -231,7 +233,7 @@ def extract_chain(
 
     ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
-    blocks, stray = find_blocks(text, is_answer)
+    blocks, stray = find_blocks(_with_labels(text), is_answer)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
@@ -241,7 +243,8 @@ def extract_chain(
     left_out = 0
     if not any(step.premises for step in raw):
         style, raw = "sentences", []
-        for part in _SENTENCE_END.split(text.translate(FULL_WIDTH), maxsplit=MAX_LINES):
+        plain = _STEP_MARK.sub(" ", text).translate(FULL_WIDTH)
+        for part in _SENTENCE_END.split(plain, maxsplit=MAX_LINES):
             sentence = undecorated(part).strip()
             if sentence and not is_answer(sentence):
                 premises, conclusion, _ = _read_content(sentence)
@@ -258,6 +261,18 @@ def extract_chain(
     return Extraction(
         ReasoningChain(steps, language, tuple(problems)), style if steps else "none", clean
     )
+
+
+def _with_labels(text: str) -> str:
+    """The text with ``Step 1: `` before each step, if it has marks such as <STEP1>."""
+    first, *rest = _STEP_MARK.split(text)
+    numbers, said = rest[::2], rest[1::2]
+    if not numbers:
+        return text
+    if first.rpartition("\n")[2].strip():  # each mark stands behind its step
+        said, first = [first, *said[:-1]], said[-1]
+    steps = [f"Step {at}: {step.strip()}" for at, step in zip(numbers, said, strict=True)]
+    return "\n\n".join([*steps, first])
 
 
 def holds_reasoning(text: str, is_answer: IsAnswer = is_answer_line) -> bool:

@@ -163,6 +163,11 @@ class Asked(Model):
         """How tables and reports show it."""
         return ShownQuestion()
 
+    @property
+    def image_files(self) -> Sequence[str]:
+        """The file names of its images."""
+        return self.shown.images
+
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request of this kind about a response.
 

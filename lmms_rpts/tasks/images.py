@@ -66,7 +66,8 @@ def outside_fault(path: Path, root: Path) -> str | None:
     if not path.is_relative_to(root) or ".." in path.relative_to(root).parts:
         return f"the image {path} may be outside of {root}: use a file below it, without '..'"
     try:
-        real, places = path.resolve(), _real_places(root)
+        places = _real_places(root)
+        real = path.resolve() if path.is_symlink() else _real_folder(path.parent) / path.name
     except (OSError, ValueError, RuntimeError) as error:  # a loop of links, a name with a zero byte
         return _unreadable(path, error)
     if not any(real.is_relative_to(place) for place in places):
@@ -75,6 +76,11 @@ def outside_fault(path: Path, root: Path) -> str | None:
             "folder"
         )
     return None
+
+
+@lru_cache(maxsize=64)
+def _real_folder(folder: Path) -> Path:
+    return folder.resolve()
 
 
 @lru_cache(maxsize=64)

@@ -6,7 +6,7 @@ A valid question becomes a document of a task; the faults of all others are list
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -78,6 +78,7 @@ class Questions(Generic[Q]):
         part: the part.
         what: a word for one of them.
         left_out: number of valid questions that cannot be evaluated.
+        visual: whether each question must have an image.
     """
 
     source: Source
@@ -85,6 +86,7 @@ class Questions(Generic[Q]):
     part: str = ""
     what: str = "question"
     left_out: int = 0
+    visual: bool = True
 
     @cached_property
     def documents(self) -> tuple[dict[str, Any], ...]:
@@ -109,10 +111,13 @@ class Questions(Generic[Q]):
         if not self.questions:
             self.check()
         columns = {name: [each[name] for each in self.documents] for name in self.documents[0]}
+        for name, values in columns.items():  # a column has one type: several answers make lists
+            if any(isinstance(value, tuple) for value in values):
+                columns[name] = [[it] if isinstance(it, str) else it for it in values]
         dataset = Dataset.from_dict(columns)
         if self.source.images is None:
             return dataset
-        names = [each.shown.images for each in self.questions]
+        names = [each.image_files for each in self.questions]
         return add_image_column(dataset, names, self.source.images, self.source.root)
 
     def check(self) -> None:
@@ -130,8 +135,8 @@ class Questions(Generic[Q]):
             )
         if images is None:
             return
-        named = [(f"{self.what} {each.id!r}", each.shown.images) for each in self.questions]  # type: ignore[attr-defined]
-        without = [f"{name}: it has no image" for name, given in named if not given]
+        named = [(f"{self.what} {each.id!r}", each.image_files) for each in self.questions]  # type: ignore[attr-defined]
+        without = [f"{name}: it has no image" for name, given in named if self.visual and not given]
         raise_faults(place, [*without, *named_faults(named, images, root)], remedy)
 
 
@@ -150,6 +155,7 @@ class QuestionFiles(Generic[Q]):
         part_of: the part of a question; empty: it is in all parts.
         needed: fields by which a file of questions is recognized; other files are skipped.
         usable: whether a valid question can be evaluated.
+        visual: whether each question must have an image.
     """
 
     what: str
@@ -160,6 +166,7 @@ class QuestionFiles(Generic[Q]):
     part_of: Callable[[Q], str] = lambda question: ""
     needed: frozenset[str] = frozenset()
     usable: Callable[[Q], bool] = lambda question: True
+    visual: bool = True
 
     def load(self, part: str = "") -> Questions[Q]:
         """The questions of a part, or all; unchanged files are read once a process.
@@ -181,7 +188,7 @@ def _load(
     wrongs = [fault for of, fault in faults if not part or of in concerned]
     raise_faults(source.place, wrongs, source.remedy)
     chosen = tuple(each for each in questions if files.part_of(each) in ("", part) or not part)
-    return Questions(source, chosen, part, files.what, left_out)
+    return Questions(source, chosen, part, files.what, left_out, files.visual)
 
 
 @lru_cache(maxsize=16)
@@ -200,30 +207,48 @@ def _read(
         except ReadError as error:
             faults.append(("", f"{error} (fix or move it)"))
             continue
-        # In an object of questions, the keys are their ids.
-        found = [{**({files.identity: it.key} if it.key else {}), **it.fields} for it in rows]
-        asks = any(files.needed <= entry.keys() for entry in found)
-        seen: set[str] = set()
-        for entry, row in zip(found, rows, strict=True):
-            # A damaged line may be a question; a JSON value other than an object is not.
-            if not asks and not (row.fault and row.place.startswith("line")):
-                continue
-            name = _name_of(files.what, row, entry.get(files.identity))
-            part, image_fault = ("", "") if row.fault else files.prepare(entry, row, source)
-            question = _validated(files.kind, name, row, entry)
-            if name in seen:
-                question = [f"{name} occurs more than once"]
-            seen.add(name)
-            if isinstance(question, list):
-                faults += ((part, fault) for fault in question)
-            elif not files.usable(question):
-                left_out += 1
-                continue  # its images are not used
-            elif questions.setdefault(question.id, question) != question:  # type: ignore[attr-defined]
-                faults.append((part, f"{name} occurs more than once"))
-            if image_fault:
-                faults.append((IMAGES, f"{name}: {image_fault}"))
+        found, wrongs, unusable = read_questions(files, rows, source)
+        left_out += unusable
+        faults += wrongs
+        for part, question in found:
+            own: str = question.id  # type: ignore[attr-defined]
+            if questions.setdefault(own, question) != question:
+                faults.append((part, f"{files.what} {own!r} occurs more than once"))
     return tuple(questions.values()), tuple(faults), left_out
+
+
+def read_questions(
+    files: QuestionFiles[Q], rows: Sequence[Row], source: Source
+) -> tuple[list[tuple[str, Q]], list[tuple[str, str]], int]:
+    """The questions of the rows of one file, and the faults of the others, each with the part of
+    the data that it concerns, and how many cannot be evaluated.
+    """
+    # In an object of questions, the keys are their ids.
+    entries = [{**({files.identity: it.key} if it.key else {}), **it.fields} for it in rows]
+    asks = any(files.needed <= entry.keys() for entry in entries)
+    found: list[tuple[str, Q]] = []
+    faults: list[tuple[str, str]] = []
+    left_out, seen = 0, set()
+    for entry, row in zip(entries, rows, strict=True):
+        # A damaged line may be a question; a JSON value other than an object is not.
+        if not asks and not (row.fault and row.place.startswith("line")):
+            continue
+        name = _name_of(files.what, row, entry.get(files.identity))
+        part, image_fault = ("", "") if row.fault else files.prepare(entry, row, source)
+        question = _validated(files.kind, name, row, entry)
+        if name in seen:
+            question = [f"{name} occurs more than once"]
+        seen.add(name)
+        if isinstance(question, list):
+            faults += ((part, fault) for fault in question)
+        elif files.usable(question):
+            found.append((part, question))
+        else:
+            left_out += 1
+            continue  # its images are not used
+        if image_fault:
+            faults.append((IMAGES, f"{name}: {image_fault}"))
+    return found, faults, left_out
 
 
 def _name_of(what: str, row: Row, identity: object) -> str:

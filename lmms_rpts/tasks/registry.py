@@ -12,6 +12,7 @@ from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknown
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.cmmath.task import BENCHMARK as CMMATH
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.rome.task import BENCHMARK as ROME
 from lmms_rpts.tasks.rpts_eval.task import BENCHMARK as RPTS_EVAL
@@ -19,7 +20,7 @@ from lmms_rpts.tasks.rpts_eval.task import BENCHMARK as RPTS_EVAL
 if TYPE_CHECKING:
     from lmms_rpts.scoring.scorer import Scorer
 
-BENCHMARKS: Mapping[str, Benchmark] = {each.name: each for each in (RPTS_EVAL, ROME)}
+BENCHMARKS: Mapping[str, Benchmark] = {each.name: each for each in (RPTS_EVAL, ROME, CMMATH)}
 """All benchmarks by name."""
 TASKS: Mapping[str, Benchmark] = {
     name: each for each in BENCHMARKS.values() for name in (*each.tasks, *each.groups)

@@ -14,11 +14,10 @@ from lmms_eval.evaluator import simple_evaluate
 
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.registry import check_tasks
 from tests.support.instances import make_doc, write_folder
 from tests.support.judge_server import Serve, ServerReply
-from tests.support.rome import make_doc as make_question
 from tests.support.tables import table
 
 RESPONSE = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: agree"
@@ -30,18 +29,10 @@ filter_list:
       - {function: rpts_transform, mode: rule, judge: lexical}
       - {function: rpts_score, judge: lexical}
       - {function: rpts_aggregate}
-process_results: !function lmms_rpts.tasks.rpts_eval.results.process_results
+process_results: !function lmms_rpts.tasks.rpts_eval.task.process_results
 metric_list:
   - {metric: rpts, aggregation: mean, higher_is_better: true}
   - {metric: accuracy, aggregation: mean, higher_is_better: true}
-"""
-ROME_FILTERS = """\
-doc_to_text: "{{question}}"
-filter_list:
-  - name: none
-    filter: [{function: rome_answer}]
-process_results: !function lmms_rpts.tasks.rome.record.process_results
-metric_list: [{metric: accuracy, aggregation: mean, higher_is_better: true}]
 """
 NO_MODEL = {"model": "llava_hf", "model_args": "pretrained=/no/such/model"}
 
@@ -67,27 +58,17 @@ def evaluate(folder: Path, model: Mapping[str, str] = NO_MODEL, task: Any = "sho
 
 
 def replayed(folder: Path, responses: list[str], task: str = "shop_check") -> dict[str, str]:
-    lines = [
-        json.dumps({"task": task, "doc_id": at, "response": each})
-        for at, each in enumerate(responses)
-    ]
-    (folder / "responses.jsonl").write_text("\n".join(lines), encoding="utf-8")
+    rows = [{"task": task, "doc_id": at, "response": each} for at, each in enumerate(responses)]
+    (folder / "responses.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     return {"model": "replay", "model_args": f"samples={folder}/responses.jsonl"}
 
 
 @table(
     "doc, told",
     (make_doc(answer="4"), "answer should be agree or disagree, not '4'"),
-    (make_doc(answer="Agree"), "answer should be agree or disagree, not 'Agree'"),
-    (make_doc(answer=None), "answer should be agree or disagree, not None"),
     ({"id": 7, "answer": "agree"}, "statement is missing"),
     (make_doc() | {"language": "de"}, "language should be one of en, zh"),
-    (make_doc(textual_clue="one"), "textual_clue should be a list, not 'one'"),
-    (make_doc(ability="Recognition"), "ability should be a list"),
-    (make_doc(relation="sideways"), "relation should be one of guided, adversarial"),
     (make_doc(reasoning=["Image0: The clock shows nine."]), "cannot parse 'reasoning': line 0"),
-    (make_doc(reasoning=["Image5 -> nine"]), "cites Image5 in line 0, but the document"),
-    (make_doc(reasoning=["Image0 + Step9 -> so"]), "cannot parse 'reasoning': step 0: cites"),
 )
 def test_documents_that_cannot_be_scored_stop_before_the_model(
     tmp_path: Path, doc: dict[str, Any], told: str
@@ -100,23 +81,6 @@ def test_documents_that_cannot_be_scored_stop_before_the_model(
     assert "The task 'shop_check' cannot be evaluated" in said
     assert "document 0 (id 7)" in said
     assert "process_docs" in said
-
-
-@table(
-    "fields, told",
-    ({"evaluator": "choice_matching"}, "Did you mean choices_matching?"),
-    ({"evaluator_kwargs": "{}"}, "the argument 'label' is missing"),
-    ({"evaluator_kwargs": "{"}, "'evaluator_kwargs' should be a JSON object"),
-    ({"language": "fr"}, "language should be one of en, zh, not 'fr'"),
-    ({"image_type": 7}, "image_type should be "),
-)
-def test_questions_that_cannot_be_graded_stop_before_the_model(
-    tmp_path: Path, fields: dict[str, Any], told: str
-) -> None:
-    write_task(tmp_path, [make_question(**fields) | {"answer": "B"}], ROME_FILTERS)
-    with pytest.raises(DataError, match="document 0") as caught:
-        evaluate(tmp_path)
-    assert told in str(caught.value)
 
 
 def test_groups_and_configurations_are_looked_into(tmp_path: Path) -> None:
@@ -173,17 +137,16 @@ def test_a_task_that_cannot_be_scored_stops_before_the_model(
         evaluate(tmp_path)
 
 
-@table("aggregation", "mean", "!function lmms_rpts.tasks.aggregation.mean_over_tasks")
-def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path, aggregation: str) -> None:
+def test_a_group_of_tasks_that_list_some_metrics_alone(tmp_path: Path) -> None:
     """lmms-eval passes [] for other metrics; a mean over it once failed at the end of a run."""
     write_task(tmp_path, [make_doc(id=at) for at in range(3)])
     (tmp_path / "both.yaml").write_text(
-        "group: both\ntask: [shop_check]\naggregate_metric_list:\n"
-        f"  - {{metric: rpts, aggregation: {aggregation}, weight_by_size: true}}\n",
+        "group: both\ntask: [shop_check]\naggregate_metric_list: [{metric: rpts, weight_by_size: "
+        "true, aggregation: !function lmms_rpts.tasks.aggregation.mean_over_tasks}]\n",
         encoding="utf-8",
     )
-    found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE] * 3), task="both")
-    assert found["results"]["both"]["rpts,none"] == found["results"]["shop_check"]["rpts,none"]
+    found = evaluate(tmp_path, replayed(tmp_path, [RESPONSE] * 3), task="both")["results"]
+    assert found["both"]["rpts,none"] == found["shop_check"]["rpts,none"]
 
 
 def test_the_page_on_own_data_shows_what_works(

@@ -7,6 +7,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import Step, extract_chain
+from lmms_rpts.reasoning.answer_lines import is_any_answer_line
 from lmms_rpts.reasoning.clues import LANGUAGES, Language
 from tests.reasoning.short import clues
 from tests.reasoning.strategies import texts
@@ -191,3 +192,15 @@ def test_extraction_is_total(text: str, language: Language) -> None:
     assert len(read.chain.steps) <= len(text)
     assert not read.clean or all(step.premises for step in read.chain.steps)
     assert read_stance(text).answer in ("agree", "disagree", "undetermined", None)
+
+
+@table(
+    "text",
+    "The width is 4. <STEP1>\nSo it is 20. <STEP2>\nFinal answer: 20",
+    "<STEP1> The width is 4.\n<STEP2> So it is 20.\nFinal answer: 20",
+)
+def test_marks_of_steps_are_no_citations(text: str) -> None:
+    """The prompts of CMMaTH ask for them, behind each step."""
+    steps = extract_chain(text, is_answer=is_any_answer_line).chain.steps
+    assert [step.conclusion for step in steps] == ["The width is 4.", "So it is 20."]
+    assert [step.premises for step in steps] == [(), clues("c0")]

@@ -16,21 +16,14 @@ def make_problem(**fields: Any) -> dict[str, Any]:
     return {
         "problem_id": identity,
         "question": "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．\n",
-        "image_url": [],
         "image": [f"{identity}_img.png"],
-        "imulti_img": False,
         "answer": "$$9$$\n",
         "answer_type": "free_form",
         "grade_id": 4,
         "grade_group": 1,
         "knowledge_point": "图形(面积(正方形的面积))",
-        "skill": None,
         "analysis": "正方形的面积等于边长乘边长：$$3\\times 3=9$$．",
-        "metadata": {
-            "source": "made for this test",
-            "multimodal-category": "Plane Geometry",
-            "task-target": None,
-        },
+        "metadata": {"multimodal-category": "Plane Geometry"},
         "ocr": ", 存在文字:A, 文字区域的位置为:[(10, 20), (30, 40)]",
     } | fields
 
@@ -60,7 +53,6 @@ PROBLEMS: tuple[dict[str, Any], ...] = (
         problem_id="90004",
         question="比较两幅图，求$$\\angle 1$$的度数．",
         image=["90004_a.png", "90004_b.png"],
-        imulti_img=True,
         answer="$$70{}^\\circ $$\n",
         grade_id=8,
         grade_group=2,
@@ -75,34 +67,28 @@ def make_doc(**fields: Any) -> dict[str, Any]:
     """A document as in a CMMaTH task, without its images."""
     return {
         "id": "90001",
-        "language": "zh",
         "question": "如图，正方形的边长是$$3$$，则它的面积是 $$\\underline{}$$ ．",
         "reference": "$$9$$",
-        "answer_type": "free_form",
         "form": "blank",
         "analysis": "正方形的面积等于边长乘边长：$$3\\times 3=9$$．",
         "ocr": ", 存在文字:A, 文字区域的位置为:[(10, 20), (30, 40)]",
+        "caption": None,
         "category": "Plane Geometry",
         "grade_id": 4,
         "grade_group": 1,
         "knowledge_point": "图形(面积(正方形的面积))",
-        "skill": None,
         "img_path": ["90001_img.png"],
     } | fields
 
 
 def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS) -> Path:
-    """A folder for CMMATH_PATH: ``cmmath.json`` and an image for each name."""
-    problems = list(problems)
+    """A folder for CMMATH_PATH: ``cmmath.json`` and a placeholder for each image.
+
+    The k-th image of a problem is k levels of red above black.
+    """
     folder.mkdir(parents=True, exist_ok=True)
-    text = json.dumps(problems, ensure_ascii=False)
+    text = json.dumps(list(problems), ensure_ascii=False)
     (folder / "cmmath.json").write_text(text, encoding="utf-8")
-    draw_images(folder, problems)
-    return folder
-
-
-def draw_images(folder: Path, problems: Iterable[Mapping[str, Any]]) -> None:
-    """Writes a placeholder for each image; the k-th of a problem is k levels of red above black."""
     for problem in problems:
         for number, name in enumerate(problem["image"]):
             image = Image.new("RGB", (16, 16), (number, 0, 0))
@@ -110,6 +96,7 @@ def draw_images(folder: Path, problems: Iterable[Mapping[str, Any]]) -> None:
             path = folder / "images" / name
             path.parent.mkdir(parents=True, exist_ok=True)
             image.save(path)
+    return folder
 
 
 def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from tests.support.cmmath import make_doc
 from tests.support.runs import verdict, write_graded_run
 
 JUDGE = "openai:oracle"
@@ -15,70 +16,52 @@ def make_cmmath_record(
     rule: str | None = "correct",
     judged: float | None = None,
     *,
-    failed: str | None = None,
     mistake: str | None = None,
-    mistake_error: str | None = None,
     why: str = "number",
     answer: str = "答案：12",
-    settings: Mapping[str, Any] | None = None,
     **instance: Any,
 ) -> dict[str, Any]:
     """One record of ``cmmath_grade``.
 
     Args:
-        rule: the rules' grade; None: there is no response.
+        rule: the rules' grade: correct, incorrect or undecided; None: there is no response.
         judged: the judge's grade, which takes precedence.
-        failed: the error of the judge, which then has no grade.
+        mistake: its word for the kind of mistake.
         why: the rule that decided, or why none could.
         instance: fields of the problem that replace the usual ones.
     """
-    asked = judged is not None or failed is not None
-    by_rule = {"correct": 1.0, "incorrect": 0.0}.get(rule or "")
-    score = judged if asked else by_rule
-    reason = "there is no response" if rule is None else failed
-    reason = reason or f"the rules leave it undecided: {why}"
-    explained = mistake is not None or mistake_error is not None
+    ruled = {"correct": 1.0, "incorrect": 0.0}.get(rule or "")
+    score = ruled if judged is None else judged
+    undecided = f"the rules leave it undecided: {why}"
+    grades: dict[str, Any] = {}
+    if rule is not None:
+        grades["rule"] = {"score": ruled, "answer": "12", "rule": why}
+        grades["rule"] |= {"reason": undecided} if ruled is None else {}
+    if judged is not None:
+        grades["judge"] = {"score": judged, "verdict": verdict("compare", "<Yes>", None)}
+    finding = {"value": mistake, "verdict": verdict("mistake", "so it is", None)}
+    problem = {"id": "1", "question": "如图，求面积．", "reference": "$$12$$", "analysis": ""}
+    years = {"grade_id": 9, "grade_group": 2, "knowledge_point": "几何(三角形(全等))"}
+    reason = undecided if rule else "there is no response"
     return {
         "schema": "lmms_rpts.cmmath",
         "schema_version": 1,
         "outcome": "unscored" if score is None else "scored",
         "reason": reason if score is None else None,
         "score": score,
-        "grader": None if score is None else "judge" if asked else "rule",
-        "grades": {
-            "rule": None if rule is None else {"outcome": rule, "answer": "12", "rule": why},
-            "judge": {
-                "score": judged,
-                "verdict": verdict("compare", None if failed else "<Yes>", failed),
-            }
-            if asked
-            else None,
-        },
+        "grader": None if score is None else "rule" if judged is None else "judge",
+        "grades": grades,
+        "findings": {"mistake": finding} if mistake else {},
         "answer": answer,
         "source": "response",
-        "mistake": {"kind": mistake, "verdict": verdict("mistake", "so it is", mistake_error)}
-        if explained
-        else None,
-        "instance": {
-            "id": "1",
-            "question": "如图，求面积．",
-            "reference": "$$12$$",
-            "form": "blank",
-            "category": "Plane Geometry",
-            "grade_id": 9,
-            "grade_group": 2,
-            "knowledge_point": "几何(三角形(全等))",
-            "images": ["1_img.png"],
-        }
-        | instance,
+        "instance": make_doc(**{**problem, **years, "img_path": ["1_img.png"], **instance}),
         "settings": {
-            "grader": "both" if asked else "rule",
-            "mistakes": explained,
-            "judge": JUDGE if asked or explained else None,
+            "grader": "rule" if judged is None else "both",
+            "judge": JUDGE if mistake or judged is not None else None,
+            "prompts": "1",
             "prompt_version": "1",
             "rules_version": "6",
-        }
-        | dict(settings or {}),
+        },
     }
 
 

@@ -1,4 +1,4 @@
-"""Data that are missing, broken or incomplete: one error, before a model is loaded."""
+"""Data of RPTS-Eval: its documents, and one error before a model is loaded."""
 
 from __future__ import annotations
 
@@ -9,40 +9,33 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.rpts_eval import data
-from lmms_rpts.tasks.rpts_eval.data import check_rpts_eval, process_docs_en
+from lmms_rpts.tasks.registry import check_tasks
+from lmms_rpts.tasks.rpts_eval.task import load
 from tests.support.instances import write_folder
 from tests.support.tables import table
 
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
     monkeypatch.setenv("RPTS_PATH", str(tmp_path))
     return write_folder(tmp_path)
 
 
 def change(folder: Path, **changes: Any) -> None:
+    """Change the second instance in English; None removes a field."""
     path = folder / "texts_en.json"
     records = json.loads(path.read_text())
-    for field, value in changes.items():
-        if value is None:
-            del records[1][field]
-        else:
-            records[1][field] = value
+    changed = records[1] | changes
+    records[1] = {name: value for name, value in changed.items() if value is not None}
     path.write_text(json.dumps(records))
 
 
 def error_of(language: str = "en") -> str:
     with pytest.raises(DataError) as caught:
-        check_rpts_eval(language)
+        check_tasks([f"rpts_eval_{language}"])
     return str(caught.value)
-
-
-def test_good_data_pass(folder: Path) -> None:
-    check_rpts_eval("en")
-    check_rpts_eval("zh")
 
 
 @table(
@@ -51,6 +44,7 @@ def test_good_data_pass(folder: Path) -> None:
     ({"answer": "maybe"}, "answer should be one of agree, disagree, not 'maybe'"),
     ({"statement": 3}, "statement should be a string, not 3"),
     ({"reasoning": "x"}, "reasoning should be a list, not 'x'"),
+    ({"reasoning": ["Image9 -> x"]}, "'reasoning' cites Image9 in line 0"),
     ({"textual_clue": [1]}, "textual_clue[0] should be a string, not 1"),
     ({"visual_clue": ["gone.png"]}, "images/gone.png is missing"),
     ({"relation": "odd"}, "relation should be one of guided, adversarial, independent"),
@@ -58,24 +52,33 @@ def test_good_data_pass(folder: Path) -> None:
 def test_the_error_names_instance_file_and_remedy(
     folder: Path, changes: dict[str, Any], said: str
 ) -> None:
-    change(write_folder(folder), **changes)
+    check_tasks(["rpts_eval", "rpts_eval_zh_free"])
+    change(folder, **changes)
     message = error_of()
-    assert f"instance 1: {said}" in message.replace(f"the image {folder}/", "")
+    assert f"instance '1': {said}" in message.replace(f"the image {folder}/", "")
     assert str(folder / "texts_en.json") in message
     assert "RPTS_PATH" in message
+    check_tasks(["rpts_eval_zh"])
+    write_folder(folder)
 
 
 def test_the_same_id_twice(folder: Path) -> None:
     change(folder, id=0)
-    assert "instance 0: the id occurs more than once" in error_of()
+    assert "instance '0' occurs more than once" in error_of()
 
 
-@table("content", b"", b"no image", b"\x89PNG\r\n\x1a\n" + b"\x00" * 40)
-def test_an_unreadable_image(folder: Path, content: bytes) -> None:
-    (folder / "images" / "2.png").write_bytes(content)
-    message = error_of()
-    assert "instance 2: cannot read the image" in message
-    assert "images/2.png (" in message
+def test_instances_need_no_images_and_fields_may_be_added(folder: Path) -> None:
+    change(folder, visual_clue=[], reasoning=["Text0 -> x"], language="xx", more=1)
+    check_tasks(["rpts_eval_en"])
+    assert {each.language for each in load("en").questions} == {"en"}
+
+
+def test_broken_images(folder: Path) -> None:
+    path = folder / "images" / "2.png"
+    Image.effect_noise((64, 64), 99).save(path)
+    for content in (b"", b"no image", path.read_bytes()[:2000]):
+        path.write_bytes(content)
+        assert f"cannot read the image {path} (" in error_of()
 
 
 @table("content", "", "{", "{}", "[]", "[1]", "\ufeff[]")
@@ -84,59 +87,16 @@ def test_a_file_that_is_no_list_of_instances(folder: Path, content: str) -> None
     assert str(folder / "texts_en.json") in error_of()
 
 
-def test_a_missing_file(folder: Path) -> None:
-    (folder / "texts_zh.json").unlink()
-    check_rpts_eval("en")
-    assert "not a folder with texts_zh.json" in error_of("zh")
-
-
-def test_a_missing_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
-    message = error_of()
-    assert "nowhere' is not a folder with texts_en.json" in message
-    assert "texts_en.json, texts_zh.json and images/" in message
-
-
-def test_many_faults_are_counted_not_listed(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("RPTS_PATH", str(write_folder(tmp_path, count=20, answer="maybe")))
-    message = error_of()
-    assert message.count("instance") == 5
-    assert "and 15 more" in message
-
-
-def test_fixed_data_are_checked_again(folder: Path) -> None:
-    change(folder, answer="maybe")
-    error_of()
-    change(folder, answer="agree")
-    check_rpts_eval("en")
-
-
-def test_only_our_tasks_are_checked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    check_tasks(["mme", "rpts_demo"])
-    with pytest.raises(DataError):
-        check_tasks(["mme", "rpts_eval_zh"])
-
-
-def test_the_address_follows_rpts_path(monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
-    assert data.kwargs_zh == {"data_files": {"test": str(folder / "texts_zh.json")}}
-    monkeypatch.delenv("RPTS_PATH")
-    monkeypatch.setattr(
-        "lmms_rpts.tasks.data.download", lambda name, files, *said: Path(name, *files)
-    )
-    hub = "nimingshuaishi/RPTS-Eval/texts_zh.json/texts_zh.json"
-    assert data.kwargs_zh == {"data_files": {"test": hub}}
-
-
-def test_without_a_connection_the_error_says_what_to_set(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_missing_files(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
     import huggingface_hub.constants
 
-    monkeypatch.delenv("RPTS_PATH", raising=False)
+    (folder / "texts_zh.json").unlink()
+    check_tasks(["mme", "rpts_eval_en"])
+    assert "not a folder with texts_zh.json" in error_of("zh")
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path / "nowhere"))
+    assert "nowhere' is not a folder with texts_en.json. Set it to a folder with" in error_of()
+    check_tasks(["rpts_demo"])
+    monkeypatch.delenv("RPTS_PATH")
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
     monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
     message = error_of()
@@ -144,29 +104,18 @@ def test_without_a_connection_the_error_says_what_to_set(
     assert "Set RPTS_PATH" in message
 
 
-def test_documents_are_complete_and_images_lazy(folder: Path) -> None:
-    from datasets import load_dataset
+def test_many_faults_are_counted_and_fixed_data_are_read_again(folder: Path) -> None:
+    write_folder(folder, count=20, answer="maybe")
+    message = error_of()
+    assert message.count("instance '") == 5
+    assert "and 15 more" in message
+    write_folder(folder, count=4)
+    check_tasks(["rpts_eval_en"])
 
-    raw = load_dataset("json", data_files={"test": str(folder / "texts_en.json")})["test"]
-    docs = process_docs_en(raw)
-    assert docs[2]["language"] == "en"
-    assert docs[2]["relation"] is None
+
+def test_images_are_opened_when_they_are_accessed(folder: Path) -> None:
+    docs = load("en").dataset
     assert docs[2]["images"][0].getpixel((0, 0)) == (2, 0, 0)
+    assert (docs[2]["relation"], docs[2]["id"]) == (None, "2")
     (folder / "images" / "2.png").unlink()
-    assert docs.remove_columns(["images"])[2]["id"] == 2
-
-
-def test_half_an_image_is_found_before_the_run(folder: Path) -> None:
-    path = folder / "images" / "2.png"
-    Image.effect_noise((64, 64), 99).save(path.with_suffix(".jpg"), quality=90)
-    whole = path.with_suffix(".jpg").read_bytes()
-    path.write_bytes(whole[: len(whole) // 2])
-    assert "images/2.png (" in error_of()
-
-
-def test_texts_that_name_their_language_already(folder: Path) -> None:
-    from datasets import load_dataset
-
-    change(folder, language="xx")
-    raw = load_dataset("json", data_files={"test": str(folder / "texts_en.json")})["test"]
-    assert set(process_docs_en(raw)["language"]) == {"en"}
+    assert docs.remove_columns(["images"])[2]["id"] == "2"

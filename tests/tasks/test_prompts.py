@@ -24,13 +24,9 @@ def test_every_clue_is_numbered(language: str, expected: list[str]) -> None:
     text = doc_to_text(doc(language))
     positions = [text.index(part) for part in expected]
     assert positions == sorted(positions)
+    assert "The clock shows nine" not in doc_to_text(doc() | {"statement": "X"})  # the gold answer
     for part in ("The shop closes at eight.", "The shop is closed.", "the clock above the shop"):
         assert part in text
-
-
-def test_the_gold_answer_and_reasoning_are_not_given_away() -> None:
-    given = doc_to_text(doc() | {"statement": "X"})
-    assert "The clock shows nine" not in given
 
 
 def test_images_stand_where_they_are_named() -> None:
@@ -56,10 +52,6 @@ def test_variants() -> None:
     assert "Final answer: agree" in free
     with pytest.raises(ValueError, match="known: default, free"):
         doc_to_text(doc(), {"variant": "loud"})
-
-
-def test_lmms_eval_may_add_the_sections_of_other_models() -> None:
-    assert doc_to_text(doc(), {"default": {"variant": "default"}}) == doc_to_text(doc())
 
 
 def test_sixteen_bits_of_grey_are_scaled_not_clipped() -> None:

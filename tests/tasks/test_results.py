@@ -9,12 +9,16 @@ from typing import Any
 
 import pytest
 
+import lmms_rpts as lr
+from lmms_rpts.filters.session import reset_session
 from lmms_rpts.reasoning import build_tree, rpts_score
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.tasks.aggregation import mean_of_scored, mean_over_tasks
 from lmms_rpts.tasks.rpts_eval.task import process_results
 from tests.reasoning.short import chain
+from tests.support.filtered import records_of
+from tests.support.instances import make_doc
 from tests.support.runs import make_record
 from tests.support.tables import table
 
@@ -134,21 +138,28 @@ def test_what_only_rounding_keeps_below_the_mark_is_sound() -> None:
     assert (found["accuracy_rpts"], found["right_for_wrong_reason"]) == (1.0, 0.0)
 
 
-@pytest.mark.parametrize(
-    ("rpts", "threshold", "sound"),
-    [
-        (0.5, 0.5, True),
-        (0.4999999999, 0.5, True),  # a judge's scores have fewer than ten digits
-        (0.499999999, 0.5, False),
-        (0.4999, 0.5, False),
-        (0.5, 0.500001, False),
-        (0.3, 0.3, True),
-        (0.1 + 0.2, 0.3, True),
-        (0.29, 0.3, False),
-    ],
+@table(
+    "rpts, threshold, sound",
+    (0.4999999999, 0.5, True),  # a judge's scores have fewer than ten digits
+    (0.499999999, 0.5, False),
+    (0.5, 0.500001, False),
+    (0.1 + 0.2, 0.3, True),
 )
 def test_sound_is_from_the_threshold_on(rpts: float, threshold: float, sound: bool) -> None:
     assert is_sound(rpts, threshold) is sound
+
+
+def test_variables_set_the_constants(monkeypatch: pytest.MonkeyPatch) -> None:
+    """In a run and in ``score``, before what the task file says."""
+    step = "Conclusion 0: from Text 0, the shop is closed.\nFinal answer: agree"
+    rows = [{"id": 0, "response": step}]
+    for name, value in {"DECAY": "0.5", "FOCUS_HEIGHT": "2", "THRESHOLD": "0.8"}.items():
+        monkeypatch.setenv(f"LMMS_RPTS_{name}", value)
+    reset_session()
+    (ran,) = records_of(step, docs=[make_doc()])
+    (scored,) = lr.score(rows, judge="lexical", task="rpts_demo")
+    for found in (ran.settings, scored.settings):
+        assert (found.decay, found.focus_height, found.threshold) == (0.5, 2, 0.8)
 
 
 def test_means_leave_out_what_has_no_value() -> None:

@@ -3,21 +3,11 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from statistics import fmean
-from typing import TYPE_CHECKING
-
-from lmms_rpts.runs.rounds import Figure, document_means, over_rounds
-from lmms_rpts.tasks.grade_types import Rounds
-
-if TYPE_CHECKING:
-    from lmms_rpts.tasks.cmmath.record import CmmathRecord
 
 Point = tuple[str, ...]
 """A knowledge point with its parents, from the top: ("A", "B", "C")."""
-
-Items = Iterable[tuple[Iterable[Point], float | None]]
-"""Problems: the points of each and its score in [0, 1], None if it has none."""
 
 THRESHOLDS = (0.1, 0.2, 0.3, 0.6)
 """The accuracies above which the publishers call a point mastered (arXiv 2407.12023)."""
@@ -67,13 +57,13 @@ def _path(opened: Iterable[tuple[str, int]], name: str) -> Point:
     return (*(parent for parent, _ in opened if parent), name)
 
 
-# --- points mastered -----------------------------------------------------------------------------
-
-
-def mastery(items: Items) -> dict[Point, float]:
+def mastery(items: Iterable[tuple[Iterable[Point], float | None]]) -> dict[Point, float]:
     """The mean score of each point, over the problems that name it and have a score.
 
     A problem that names only a descendant of a point doesn't count for the point.
+
+    Args:
+        items: the points of each problem and its score in [0, 1], None if it has none.
     """
     scores: dict[Point, list[float]] = {}
     for points, score in items:
@@ -91,38 +81,3 @@ def ssr(mastered: Mapping[Point, float], threshold: float) -> float | None:
     """
     above = sum(accuracy > threshold for accuracy in mastered.values())
     return above / len(mastered) if mastered else None
-
-
-def figures_of_points(
-    rounds: Rounds, area: str | None = None, thresholds: Sequence[float] = THRESHOLDS
-) -> tuple[dict[str, Figure], int]:
-    """``ssr_T`` for each threshold, and how many points have a score in any round.
-
-    Several rounds give the mean and sample standard deviation of their shares.
-
-    Args:
-        area: count the points of this area only; None: all.
-    """
-    by_round = [
-        mastery(
-            ([point for point in points if area in (None, point[0])], score)
-            for points, score in _problems(responses).values()
-        )
-        for responses in rounds
-    ]
-    points = len({point for found in by_round for point in found})
-    figures = {}
-    for threshold in thresholds:
-        shares = [ssr(found, threshold) for found in by_round]
-        figure = over_rounds(shares) if len(shares) > 1 else Figure(shares[0], n=points)
-        figures[f"ssr_{threshold}"] = figure
-    return figures, points
-
-
-def _problems(
-    responses: Sequence[CmmathRecord],
-) -> dict[tuple[str, int], tuple[tuple[Point, ...], float | None]]:
-    """The points of each problem, and the mean score over its responses."""
-    means = document_means((each.instance.key, each.score) for each in responses)
-    points = {each.instance.key: each.instance.points for each in responses}
-    return dict(zip(points, zip(points.values(), means, strict=True), strict=True))

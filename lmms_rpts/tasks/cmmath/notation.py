@@ -18,7 +18,6 @@ _MARK = "$$"
 _TABLE = re.compile(r"\$#(?=\s{0,10}\|)((?:[^#$]|#(?!\$)|\$(?!#))*)#\$")
 # A blank: "\underline{}", "\underline{\quad\ ~}"; "\underline{AB}" is none.
 _UNDERLINE = re.compile(r"\\underline ?\{(?:\s|~|\\quad|\\qquad|\\[ ,;:!]|\{\})*\}")
-_IMAGE = re.compile(r"</?img\b[^<>]*>", re.IGNORECASE)
 _TAG = re.compile(r"</?(?:img|span|div|font|input)\b[^<>]*>", re.IGNORECASE)
 _LINE_BREAK = re.compile(r"<br[^<>a-z]{0,9}>", re.IGNORECASE)
 # "（       ）"
@@ -63,11 +62,6 @@ def readable(text: str) -> str:
 def blanks(text: str) -> int:
     """How many blanks a text in the publishers' notation has."""
     return len(_UNDERLINE.findall(text))
-
-
-def without_image_tags(text: str) -> str:
-    """The text without HTML tags of images."""
-    return _IMAGE.sub("", text)
 
 
 def _table(body: str) -> str:

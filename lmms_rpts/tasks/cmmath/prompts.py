@@ -1,75 +1,125 @@
-"""Prompts of CMMaTH: images first, the problem, and a last line for the answer.
+"""Prompts of CMMaTH: images first, then the problem, with a request for a last line.
 
-Their texts are in ``prompts.yml``. The task's ``lmms_eval_specific_kwargs`` set the variant:
-``default``, a chain of thought in Chinese; ``en_cot``, one in English; ``clp``, the problem
-restated in Chinese and solved in English; ``steps``, with a mark before each step. Without images:
-``text``, the problem alone; ``ocr``, with the text that was recognised in them; ``caption``, with
-captions.
+Their texts are in ``prompts.yml``, or in the file of the setting ``prompts``. The task's
+``lmms_eval_specific_kwargs`` name the way of asking as ``variant``, and may add a ``pre_prompt``
+and a ``post_prompt``.
 """
 
 from __future__ import annotations
 
+import hashlib
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from functools import lru_cache
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
 import yaml
-from PIL import Image
 
+from lmms_rpts.base.schema import wrong
+from lmms_rpts.base.settings import SettingError
+from lmms_rpts.reasoning.clues import LANGUAGES
 from lmms_rpts.tasks.cmmath.notation import blanks, readable
-from lmms_rpts.tasks.images import as_rgb, prompt_variant
+from lmms_rpts.tasks.cmmath.questions import CmmathSettings, Problem
+from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
 
-Doc = Mapping[str, Any]
-Kwargs = Mapping[str, Any] | None
-"""The task's ``lmms_eval_specific_kwargs``."""
+Wording = Mapping[str, Any]
+"""The content of a file of prompts, in the layout of ``prompts.yml``."""
 
-WITHOUT_IMAGES = ("text", "ocr", "caption")
-"""The variants that show no image."""
+_OURS = Path(__file__).with_name("prompts.yml")
+_FIELD = re.compile(r"\{(problem|shown|ending|count|number|total)\}")
+WAYS = ("default", "steps", "en_cot", "clp", "text", "ocr", "image_ocr", "caption")
+"""The ways of asking; the first one if a task names none."""
 
-_BLANK = 56
-"""Width and height of a blank image in pixels."""
-
-_WORDINGS: dict[str, Any] = yaml.safe_load(
-    Path(__file__).with_name("prompts.yml").read_text(encoding="utf-8")
-)
-VARIANTS = tuple(_WORDINGS["instructions"])
+_WITHOUT_IMAGES = ("text", "ocr", "caption")
 
 _TEXT_HERE, _PLACE_HERE = "存在文字", "文字区域的位置为"
 # "文字区域的位置为:[(10, 20), (30, 40)]"
 _NUMBER = re.compile(r"\d{1,7}")
 
 
-def doc_to_text(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> str:
-    """The prompt for wrappers that take the images separately from the text."""
-    variant = prompt_variant(lmms_eval_specific_kwargs, VARIANTS)
-    total = len(doc["img_path"])
-    if variant in WITHOUT_IMAGES or total < 2:
-        return _text(doc, variant)
-    return f"{_worded('attached', variant).format(total, total)}\n\n{_text(doc, variant)}"
+# --- the file of prompts -------------------------------------------------------------------------
 
 
-def doc_to_visual(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[Any]:
-    """The images, in their order; none if the task shows none."""
-    if prompt_variant(lmms_eval_specific_kwargs, VARIANTS) in WITHOUT_IMAGES:
-        # lmms-eval's wrapper llava_hf fails without an image.
-        blank = (lmms_eval_specific_kwargs or {}).get("picture") == "blank"
-        return [Image.new("RGB", (_BLANK, _BLANK), "white")] if blank else []
-    return [as_rgb(image) for image in doc["images"]]
+def read_wording() -> tuple[Wording, str]:
+    """The content of the file of prompts, and a digest of the file.
+
+    Raises:
+        SettingError: if the file of the setting ``prompts`` cannot be used.
+    """
+    return _read_wording(CmmathSettings.load().prompts or _OURS)
 
 
-def doc_to_messages(doc: Doc, lmms_eval_specific_kwargs: Kwargs = None) -> list[dict[str, Any]]:
-    """The prompt for chat wrappers: the images first, each after its number if several."""
-    variant = prompt_variant(lmms_eval_specific_kwargs, VARIANTS)
-    images = doc_to_visual(doc, lmms_eval_specific_kwargs)
-    content: list[dict[str, Any]] = []
-    for number, image in enumerate(images, start=1):
-        if len(images) > 1:
-            name = _worded("numbered", variant).format(number)
-            content.append({"type": "text", "text": name})
-        content.append({"type": "image", "url": image})
-    content.append({"type": "text", "text": _text(doc, variant)})
-    return [{"role": "user", "content": content}]
+@lru_cache(maxsize=8)
+def _read_wording(path: Path) -> tuple[Wording, str]:
+    try:
+        content = path.read_bytes()
+        found: Wording = yaml.safe_load(content)
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        fault: str | None = " ".join(str(error).split())
+    else:
+        fault = None if path == _OURS else _fault(_read_wording(_OURS)[0], found)
+    if fault:
+        origin = CmmathSettings.origin("prompts")
+        raise SettingError(f"The prompts {path} (prompts in {origin}): {fault}. Start from {_OURS}")
+    return found, hashlib.sha256(content).hexdigest()[:8]
+
+
+def _fault(ours: Any, own: Any, place: str = "") -> str | None:
+    """The first fault of an own file of prompts, or of a part of it: it has the fields of ours."""
+    if own is None and place:
+        return f"{place} is missing"
+    if isinstance(ours, dict):
+        if not isinstance(own, dict):
+            return f"{place or 'it'} {wrong('a mapping', own)}"
+        parts = (
+            _fault(each, own.get(name), f"{place}.{name}".lstrip("."))
+            for name, each in ours.items()
+        )
+        unknown = (f"{place}.{name} is unknown".lstrip(".") for name in own if name not in ours)
+        return next(filter(None, chain(parts, unknown)), None)
+    if not isinstance(own, str) or not own.strip():
+        return f"{place} {wrong('a text', own)}"
+    if place.endswith(".language") and own not in LANGUAGES:
+        return f"{place} {wrong('one of en, zh', own)}"
+    missing = [name for name in ("{problem}", "{shown}") if name in ours and name not in own]
+    return f"{place} has no {missing[0]}" if missing else None
+
+
+# --- the prompt of a problem ---------------------------------------------------------------------
+
+
+def _parts(problem: Problem, kwargs: Kwargs) -> Iterator[str | Picture]:
+    wording, way = read_wording()[0], variant_of(kwargs, WAYS)
+    prompt = wording["ways"][way]
+    attached, numbered, endings = (
+        wording[name][prompt["language"]] for name in ("attached", "numbered", "endings")
+    )
+    total = 0 if way in _WITHOUT_IMAGES else len(problem.img_path)
+    for at in range(total):
+        text = _filled(attached, total=total) + "\n\n" if at == 0 and total > 1 else ""
+        yield Picture(at, text, _filled(numbered, number=at + 1) if total > 1 else "")
+    form, count = problem.form, blanks(problem.question)
+    ending = endings["several" if form == "blank" and count > 1 else form]
+    text = (problem.caption or "") if way == "caption" else recognised(problem.ocr)
+    said = prompt.get("shown", {"some": "", "none": ""})
+    yield _filled(
+        prompt["text"],
+        problem=readable(problem.question),
+        shown=f"{said['some']}\n{text}" if text else said["none"],
+        ending=_filled(ending, count=count),
+    )
+
+
+_PROMPT = ImagePrompt(Problem, _parts)
+doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
+doc_to_messages = _PROMPT.doc_to_messages
+
+
+def _filled(text: str, **values: object) -> str:
+    """The text with these fields; braces of mathematics are not fields."""
+    return _FIELD.sub(lambda field: str(values.get(field[1], field[0])), text)
 
 
 def recognised(ocr: str) -> str:
@@ -94,23 +144,3 @@ def recognised(ocr: str) -> str:
             said += f" ({left}, {top})-({right}, {bottom})"
         lines.append(said)
     return "\n".join(f"- {line}" for line in dict.fromkeys(filter(None, lines)))
-
-
-def _worded(what: str, variant: str) -> Any:
-    """A wording in the language of a variant."""
-    return _WORDINGS[what][_WORDINGS["instructions"][variant]["language"]]
-
-
-def _text(doc: Doc, variant: str) -> str:
-    asked = _WORDINGS["instructions"][variant]["text"]
-    form, count = doc["form"], blanks(doc["question"])
-    if form == "blank" and count > 1:
-        form = "several"
-    parts = [
-        readable(doc["question"]),
-        f"{asked}\n{_worded('endings', variant)[form].format(count)}",
-    ]
-    if said := _WORDINGS["in_place"].get(variant):
-        shown = doc["caption"] if variant == "caption" else recognised(doc["ocr"] or "")
-        parts.insert(1, f"{said['some']}\n{shown}" if shown else said["none"])
-    return "\n\n".join(parts)

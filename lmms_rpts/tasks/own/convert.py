@@ -1,328 +1,306 @@
-"""Conversion of others' files to instances: names of fields, form of the answers, images."""
+"""Conversion of users' files to instances: names of columns, form of the answers, images."""
 
 from __future__ import annotations
 
 import base64
 import hashlib
 import io
+import os
 import re
+import shlex
 import string
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
+from difflib import get_close_matches
 from functools import partial
-from itertools import takewhile
-from pathlib import Path, PurePosixPath
+from itertools import chain, takewhile
+from pathlib import Path
 from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.base.escaping import listed
-from lmms_rpts.base.rows import Row, read_rows, row_files
-from lmms_rpts.scoring.question import form_of
-from lmms_rpts.tasks.data import DataError, download, raise_faults
+from lmms_rpts.base.rows import Row, read_rows
+from lmms_rpts.base.schema import shown
+from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.fields import RowError, any_list, encoded
 from lmms_rpts.tasks.images import FORMATS, fault_of_image, image_faults
-from lmms_rpts.tasks.own.data import Instance, label, stance_of, written
+from lmms_rpts.tasks.own.data import FIELDS, OwnQuestion
 
-TARGETS = tuple(Instance.model_fields)
-"""The fields that others can be mapped to; ``question`` is also used for a statement."""
-
-SYNONYMS: Mapping[str, tuple[str, ...]] = {
+ALIASES: Mapping[str, tuple[str, ...]] = {
     "id": ("question_id", "uid", "qid", "index", "idx"),
     "question": ("statement", "prompt", "query", "instruction", "problem", "q"),
     "answer": (
         *("label", "gold", "target", "ground_truth", "gt", "correct_answer", "correct"),
-        *("answer_key", "solution"),
+        "answer_key",
     ),
     "images": (
         *("image", "image_path", "image_paths", "img", "img_path", "image_file", "image_name"),
-        *("file_name", "filename", "picture", "pictures", "visual_clue"),
+        *("file_name", "filename", "picture", "pictures", "photo", "photos", "visual_clue"),
     ),
     "context": ("passage", "background", "hint"),
     "texts": ("textual_clue", "textual_clues", "clues", "facts"),
     "reasoning": ("gold_reasoning", "reasoning_steps", "steps"),
-    "options": ("choices", "candidates", "choice"),
+    "options": ("choices", "candidates", "choice", "option", "answer_choices"),
     "language": ("lang",),
+    "ability": ("category", "l2_category"),
 }
-"""Common names of the fields in other data, the most likely first."""
+"""Other names of the fields, the most likely first."""
 
-_LETTERS = tuple(string.ascii_uppercase)
-_LISTS = {"images": r"[|;\n]", "options": r"[|;\n]", "texts": r"[|\n]", "reasoning": r"[|\n]"}
-"""Fields with lists, and the separators of their items in a cell of CSV."""
+Sources = Mapping[str, Sequence[tuple[str, ...]]]
+"""The columns of each field: alternatives, of which the first with a value in a row counts. An
+alternative of several columns holds the values of all of them.
+"""
 
-_HUB = re.compile(r"hf:(?P<name>[\w.-]+/[\w.-]+)(?:/(?P<inside>.+))?")
-_SHARD = re.compile(r"-\d{5}-of-\d{5}$")
-_SPLITS = ("test", "validation", "val", "dev")
-_PICTURES = ("*.png", "*.jpg", "*.jpeg", "*.webp", "*.gif", "*.bmp", "*.tif", "*.tiff")
-_LONGEST_REFERENCE = 64
+_JOINED = ("images", "texts", "ability")
+"""Fields that hold the values of all their columns."""
 
+_LETTERS = string.ascii_uppercase
+_SEPARATORS = {"images": r"[|;\n]", "options": r"[|;\n]", "texts": r"[|\n]", "reasoning": r"[|\n]"}
+"""Fields with lists, and what separates their items in a cell of a table."""
 
-@dataclass(frozen=True, slots=True)
-class Table:
-    """Rows with fields of any names.
-
-    Attributes:
-        place: the file or the data set, for messages.
-        folders: where images are looked for.
-        names: names of all fields, in the order of their first appearance.
-        hub: name of the data set on the Hub; empty for the user's own files, whose images may be
-            links and absolute paths.
-    """
-
-    place: str
-    rows: tuple[Row, ...]
-    folders: tuple[Path, ...]
-    names: tuple[str, ...]
-    hub: str = ""
+_NUMBER = re.compile(r"(?:_?[0-9]{1,3}|_[a-z]|s)$")  # image_2, option_a, photos
+_SINGULARS = {"images": ("image", "picture", "photo"), "options": ("option", "choice", "candidate")}
+_NEAR = 0.85  # "imagee" is near "image"; "image_size" is not
+_IMAGE_FILE = re.compile(r"[^\n]{1,300}\.(?:png|jpe?g|webp|gif|bmp|tiff?)", re.IGNORECASE)
 
 
-@dataclass(slots=True)
-class Pictures:
-    """Images of instances.
-
-    Attributes:
-        found: files, or contents that were in the data, by their new names.
-        faults: why images cannot be used, each with its row.
-        outside: files that are not below the folders of the data, by their names or by links.
-    """
-
-    found: dict[str, Path | bytes] = field(default_factory=dict)
-    faults: list[str] = field(default_factory=list)
-    outside: list[Path] = field(default_factory=list)
-
-    def add(self, wanted: str, source: Path | bytes) -> str:
-        """The new name of an image; one that is taken by another gets a number."""
-        path, number, name = PurePosixPath(wanted), 1, wanted
-        while self.found.setdefault(name, source) != source:
-            number += 1
-            name = str(path.with_stem(f"{path.stem}_{number}"))
-        return name
-
-
-def read_table(source: str) -> Table:
-    """The rows of a file, or of a data set on the Hub: ``hf:OWNER/NAME`` or ``.../FILE``."""
-    hub = _HUB.fullmatch(source)
-    if hub:
-        folder, files = _hub_files(hub["name"], hub["inside"] or "")
-    else:
-        files = [Path(source).expanduser()]
-        folder = files[0].absolute().parent
-    rows = tuple(row for file in files for row in read_rows(file))
-    if len(files) > 1:
-        rows = tuple(replace(row, number=at) for at, row in enumerate(rows))
+def read_file(source: str) -> list[Row]:
+    """The rows of a file; those that cannot be read have a fault."""
+    rows = list(read_rows(Path(source).expanduser()))
     if not rows:
         raise DataError(f"{source} contains no instance")
-    names = dict.fromkeys(name for row in rows for name in (*row.cells, *row.fields))
-    if not names:
+    if not names_of(rows):
         faults = [f"{row.place} {row.fault}" for row in rows if row.fault]
         raise_faults(source, faults, "Fix the file.")
-    folders = tuple(dict.fromkeys([folder, folder / "images", *(each.parent for each in files)]))
-    return Table(source, rows, folders, tuple(names), hub["name"] if hub else "")
+    return rows
 
 
-def _hub_files(name: str, inside: str) -> tuple[Path, list[Path]]:
-    """The folder of a data set, and the files of its test split or of the one that is named."""
-    tables = ("*.parquet", "*.jsonl", "*.json", "*.csv", "*.tsv")
-    folder = download(
-        name,
-        (f"{inside}*",) if inside else tables,
-        f"The data set hf:{name} could not be downloaded",
-        "Check its name, and log in (hf auth login) if it is not public; offline, only data sets "
-        "in the local cache can be used",
-    )
-    sets: dict[str, list[Path]] = {}
-    for file in row_files(folder):
-        path = file.relative_to(folder)
-        called = _SHARD.sub("", path.with_suffix("").as_posix())
-        if path.as_posix().startswith(inside) and path.name != "dataset_infos.json":
-            sets.setdefault(called, []).append(file)
-    for split in _SPLITS:
-        if len(sets) > 1:
-            named = {each: files for each, files in sets.items() if split in each.lower()}
-            sets = named or sets
-    if len(sets) == 1:
-        return folder, next(iter(sets.values()))
-    if not sets:
-        raise DataError(
-            f"The data set hf:{name} has no file of rows: {inside or ', '.join(tables)}"
-        )
-    raise DataError(f"hf:{name} holds several sets: choose one, as hf:{name}/{listed(sets)}")
+def names_of(rows: Iterable[Row]) -> list[str]:
+    """The names of the columns, in the order of their first appearance."""
+    return list(dict.fromkeys(name for row in rows for name in (*row.cells, *row.fields)))
 
 
-def map_names(names: Sequence[str], chosen: Mapping[str, str]) -> dict[str, str]:
-    """The source of each field; fields without a source are left out.
+# --- columns -------------------------------------------------------------------------------------
+
+
+def find_sources(names: Sequence[str], chosen: Mapping[str, tuple[str, ...]]) -> Sources:
+    """The columns of each field, by their names; fields without a column are left out.
 
     Args:
-        names: the available fields.
-        chosen: the user's choices, by field.
+        names: the names of all columns.
+        chosen: the user's choices by field; other columns of these fields are not used.
     """
-    plain = {re.sub(r"[\s-]", "_", name.strip().lower()): name for name in reversed(names)}
-    taken = set(chosen.values())
-    found = dict(chosen)
-    for target in TARGETS:
-        if target in found:
-            continue
-        for name in (target, *SYNONYMS.get(target, ())):
-            source = plain.get(name)
-            if source is not None and source not in taken:
-                found[target] = source
-                taken.add(source)
-                break
-    return {target: found[target] for target in TARGETS if target in found}
+    taken = set(chain.from_iterable(chosen.values()))
+    by_name: dict[str, list[str]] = {}
+    for name in names:
+        if name not in taken:
+            by_name.setdefault(_plain(name), []).append(name)
+    sources: dict[str, Sequence[tuple[str, ...]]] = {}
+    for target in FIELDS:
+        aliases = (target, *ALIASES.get(target, ()))
+        columns = [name for alias in aliases for name in by_name.get(alias, ())]
+        sources[target] = [(name,) for name in columns]
+        if target in chosen:
+            sources[target] = [chosen[target]]
+        elif target in _JOINED:
+            sources[target] = [tuple(columns)]
+        elif target == "options" and {"A", "B"} <= set(names):  # as in VLMEvalKit
+            sources[target] = [*sources[target], tuple(takewhile(names.__contains__, _LETTERS))]
+    return {target: found for target, found in sources.items() if any(found)}
 
 
-def map_rows(table: Table, mapping: Mapping[str, str]) -> list[Row]:
-    """The rows with mapped fields; other fields are left out."""
-    count = next((at for at, each in enumerate(_LETTERS) if each not in table.names), len(_LETTERS))
-    columns = [] if "options" in mapping or count < 2 else _LETTERS[:count]
-    made = []
-    for row in table.rows:
-        given = {target: row.fields.get(source) for target, source in mapping.items()}
-        if given.get("question") is None:  # a file may have questions and statements
-            given["question"] = row.fields.get("statement")
-        if columns:  # one column per option: A, B, ... up to the first blank one
-            cells = (row.fields.get(name) for name in columns)
-            given["options"] = list(
-                takewhile(lambda cell: cell is not None and str(cell).strip(), cells)
-            )
-        values = {name: _value(name, value, row.cells) for name, value in given.items()}
-        kept = {name: value for name, value in values.items() if value not in (None, [])}
-        made.append(replace(row, fields=kept))
-    return made
+def columns_of(sources: Sources, target: str) -> list[str]:
+    """All columns of a field."""
+    return list(chain.from_iterable(sources.get(target, ())))
 
 
-def _value(name: str, value: Any, cell: object) -> Any:
+def unused_columns(rows: Sequence[Row], sources: Sources) -> list[str]:
+    """The names of the columns with values that no field uses."""
+    used = {name for target in sources for name in columns_of(sources, target)}
+    filled = {name for row in rows for name, value in row.fields.items() if not _is_blank(value)}
+    return [name for name in names_of(rows) if name in filled - used]
+
+
+def column_faults(rows: Sequence[Row], sources: Sources, chosen: Mapping[str, Any]) -> list[str]:
+    """Which unused columns hold images or options, by their names or cells, and what to do.
+
+    Without these, a model would be asked another question: the user decides.
+    """
+    found: dict[str, list[str]] = {}
+    for name in unused_columns(rows, sources):
+        cells = (row.fields.get(name) for row in rows)
+        target = _target_of(name) or ("images" if any(map(_holds_images, cells)) else "")
+        if target not in ("", *chosen):
+            found.setdefault(target, []).append(name)
+    faults = []
+    for target, names in found.items():
+        others = columns_of(sources, target)
+        maps = [f"--map {shlex.quote(f'{target}={column}')}" for column in (*others, *names)]
+        leave = f"leave it out with {' '.join(maps[: len(others)])}" if others else "remove it"
+        faults.append(
+            f"{', '.join(map(shown, names))} seems to hold {target}, and would be left out: use it "
+            f"with {' '.join(maps)}, or {leave}"
+        )
+    return faults
+
+
+def _plain(name: str) -> str:
+    return re.sub(r"[\s-]", "_", name.strip().lower())
+
+
+def _target_of(name: str) -> str | None:
+    """Images or options, if the name is near one of their names, or one with a number."""
+    singular = _NUMBER.sub("", _plain(name))
+    for target, singulars in _SINGULARS.items():
+        if singular in ALIASES[target] or get_close_matches(singular, singulars, 1, _NEAR):
+            return target
+    return None
+
+
+def _holds_images(cell: Any) -> bool:
+    """Whether a cell holds names of image files, or contents of images."""
+    items = _items(_value("images", cell, True))
+    names = (item.strip() for item in items if isinstance(item, str))
+    contents = filter(None, map(_content, items))
+    return any(map(_IMAGE_FILE.fullmatch, names)) or any(map(_format_of, contents))
+
+
+# --- values --------------------------------------------------------------------------------------
+
+
+def map_rows(rows: Iterable[Row], sources: Sources) -> tuple[list[Row], list[str]]:
+    """The rows with the values of the fields, and the faults of those with two for one field."""
+    made, faults = [], []
+    for row in rows:
+        fields: dict[str, Any] = {}
+        for target, alternatives in sources.items():
+            values = {columns: _joined(target, columns, row) for columns in alternatives}
+            values = {columns: value for columns, value in values.items() if not _is_blank(value)}
+            if values:
+                fields[target] = next(iter(values.values()))
+            if any(value != fields[target] for value in values.values()):
+                told = ", ".join(
+                    f"{shown(value)} in {', '.join(columns)}" for columns, value in values.items()
+                )
+                fault = f"several values of {target}: {told}: use --map {target}=YOURS"
+                faults.append(f"{row.place}: {fault}")
+        made.append(replace(row, fields=fields))
+    return made, faults
+
+
+def _is_blank(value: Any) -> bool:
+    return value is None or value == [] or (isinstance(value, str) and not value.strip())
+
+
+def _joined(target: str, columns: Sequence[str], row: Row) -> Any:
+    """The value of a field in the columns that hold it."""
+    cells = [row.fields.get(column) for column in columns]
+    if target == "options" and len(columns) > 1:
+        options = [None if _is_blank(cell) else cell for cell in cells]
+        while options and options[-1] is None:  # this question has fewer options than others
+            options.pop()
+        return options
+    values = [_value(target, cell, bool(row.cells)) for cell in cells]
+    if len(values) == 1:
+        return values[0]
+    items: list[Any] = []
+    for value in values:
+        items += [item for item in _items(value) if item not in items]
+    return items
+
+
+def _value(target: str, value: Any, is_cell: bool) -> Any:
     """A value converted to the field's form, if that is clear; else unchanged."""
-    if isinstance(value, float) and value.is_integer() and name == "id":
+    if isinstance(value, float) and value.is_integer() and target == "id":
         return int(value)  # pandas writes whole numbers so, in a column with gaps
-    if name == "options" and isinstance(value, dict) and (*value,) == _LETTERS[: len(value)]:
+    if target == "options" and isinstance(value, dict) and "".join(value) == _LETTERS[: len(value)]:
         return list(value.values())
-    if not isinstance(value, str):
+    if not isinstance(value, str) or _is_blank(value):
         return value
-    if not value.strip():
-        return None
-    if name in _LISTS and value.lstrip().startswith("["):
+    if target in _SEPARATORS and value.lstrip().startswith("["):
         with suppress(RowError):
-            return list(encoded(any_list)(value, name))  # pandas writes lists as Python does
-    if cell and name == "tolerance":
-        try:
+            return list(encoded(any_list)(value, target))  # pandas writes lists as Python does
+    if is_cell and target == "tolerance":
+        with suppress(ValueError):
             return float(value)
-        except ValueError:
-            return value
-    if name in _LISTS and cell and _picture(value) is None:
-        return [each.strip() for each in re.split(_LISTS[name], value) if each.strip()]
-    return [value] if name in ("texts", "reasoning") else value
+    if is_cell and target in _SEPARATORS and _content(value) is None:
+        parts = re.split(_SEPARATORS[target], value)
+        return [part.strip() for part in parts if part.strip()]
+    return [value] if target in ("texts", "reasoning") else value
 
 
-def infer_form(rows: Iterable[Row]) -> str:
-    """The type of the answers: see ``ANSWER_FORMS``.
-
-    Raises:
-        DataError: if they are positions of options, counted from 0 or 1: this is ambiguous.
-    """
-    pairs = [
-        (row.fields["answer"], _items(row.fields.get("options")))
-        for row in rows
-        if row.fields.get("answer") is not None
-    ]
-    if not pairs:
-        return "none"
-    kinds = {_kind(*pair) for pair in pairs}
-    if kinds != {"choice"} and all(_is_place(*pair) for pair in pairs):
+def infer_form(questions: Sequence[OwnQuestion]) -> str:
+    """The form of the answers of a ``mixed`` file; positions of options are ambiguous."""
+    forms = {question.form for question in questions}
+    if forms != {"choice"} and all(map(_is_position, questions)):
         raise DataError(
             "The answers look like positions of options, counted from 0 or 1. Write the letters "
             "of the options (A, B, ...) or their texts, or use --answer number if they are numbers"
         )
-    return kinds.pop() if len(kinds) == 1 else "mixed"
+    return forms.pop() if len(forms) == 1 else "mixed"
 
 
-def _is_place(answer: Any, options: Sequence[Any]) -> bool:
-    text = str(answer).strip()
-    plain = isinstance(answer, str | int) and text.isascii() and text.isdigit() and len(text) < 4
-    return plain and bool(options) and int(text) <= len(options)
+def _is_position(question: OwnQuestion) -> bool:
+    answer, options = question.answer, question.options
+    is_number = isinstance(answer, str) and re.fullmatch("[0-9]{1,3}", answer.strip())
+    return bool(is_number and options) and int(str(answer)) <= len(options)
 
 
-def _kind(answer: Any, options: Sequence[Any]) -> str:
-    """The form of one answer; ``text`` for a value that the check of the fields will refuse."""
-    if isinstance(answer, list) and answer:
-        kinds = {_kind(each, options) for each in answer}
-        return kinds.pop() if len(kinds) == 1 else "text"
-    if not isinstance(answer, str | int | float) or isinstance(answer, bool):
-        return "text"
-    text = written(answer).strip()
-    if re.fullmatch(r"[A-Ja-j]", text):
-        return "choice"
-    return form_of(text if options else stance_of(text), list(map(written, options)))
+# --- images --------------------------------------------------------------------------------------
 
 
 def collect_images(
-    table: Table, rows: Sequence[Row], folder: Path | None
-) -> tuple[list[Row], Pictures]:
-    """The rows with the new names of their images, and the images.
+    rows: Sequence[Row], folder: Path | None
+) -> tuple[list[Row], dict[str, Path | bytes], list[str]]:
+    """The rows with the new names of their images, the images by these names, and their faults.
 
-    An image is a file, or content in the data: base64 (VLMEvalKit), or bytes (Parquet). A short
-    text may be the id of a row whose image is meant, as in VLMEvalKit.
+    An image is a file, or its content: base64 (VLMEvalKit), or bytes (Parquet). As in VLMEvalKit, a
+    text may be the id of a row whose image is meant, and names without files those of contents.
 
     Args:
-        folder: the user's folder of images; None: the folder of the data, and ``images`` in it.
+        folder: the user's folder of images; None: that of the file, and ``images`` in it.
     """
-    pictures = Pictures()
-    folders = (folder.absolute(),) if folder else table.folders
+    place = rows[0].file.absolute().parent
+    folders = (folder.absolute(),) if folder else (place, place / "images")
     given = [_items(row.fields.get("images")) for row in rows]
-    names = [each for items in given for each in items if isinstance(each, str)]
-    if table.hub and not folder and any(len(each) < _LONGEST_REFERENCE for each in names):
-        download(table.hub, _PICTURES, f"The images of hf:{table.hub}", "Set --images.")
     of_ids = {str(row.fields.get("id")): items for row, items in zip(rows, given, strict=True)}
-    files: dict[Path, Path | None] = {}
-    made, named = [], []
+    pictures: dict[str, Path | bytes] = {}
+    made, faults, files = [], [], []
     for row, items in zip(rows, given, strict=True):
-        new = []
-        for item in items:
-            meant = of_ids.get(item, []) if isinstance(item, str) else []
-            content = _picture(meant[0] if len(meant) == 1 and meant[0] != item else item)
-            if content is not None:
-                opened = partial(Image.open, io.BytesIO(content), formats=FORMATS)
-                if fault := fault_of_image(opened):
-                    pictures.faults.append(f"{label(row)}: images: cannot read it ({fault})")
-                suffix = "bin" if fault else str(opened().format).lower()
-                name = f"{hashlib.sha256(content).hexdigest()[:16]}.{suffix}"
-                new.append(pictures.add(name, content))
-            elif isinstance(item, str) and item.strip():
-                path, root = _find(item, folders)
-                files[path] = root if table.hub or ".." in PurePosixPath(item).parts else None
-                named.append((row, path))
-                new.append(pictures.add(_below(path, root), path))
-            else:
-                new.append(item)  # the check of the fields reports it
-        fields = {**row.fields, "images": new} if "images" in row.fields else row.fields
-        made.append(replace(row, fields=fields))
-    faults: dict[Path, str] = {}
-    for place in set(files.values()):
-        faults |= image_faults((path for path, own in files.items() if own == place), place)
-    pictures.faults += (
-        f"{label(row)}: images: {faults[path]}" for row, path in named if path in faults
-    )
-    inside = [each.resolve() for each in folders]
-    if not pictures.faults:  # a path with a fault may not be resolvable
-        outside = (path for path in files if not any(map(path.resolve().is_relative_to, inside)))
-        pictures.outside += outside
-    return made, pictures
+        images = [image for item in items for image in _images(item, folders, of_ids)]
+        contents = [image for image in images if isinstance(image, bytes)]
+        paths = [image for image in images if isinstance(image, Path)]
+        if len(contents) == len(paths) > 0 and not any(map(os.path.isfile, paths)):
+            images, paths = contents, []
+        for content in contents:
+            if fault := fault_of_image(partial(Image.open, io.BytesIO(content), formats=FORMATS)):
+                faults.append(f"{row.place}: images: cannot read it ({fault})")
+        files += [(row, path) for path in paths]
+        # The check of the fields reports what is neither a file nor a content.
+        names = [
+            _named(image, folders, pictures) if isinstance(image, bytes | Path) else image
+            for image in images
+        ]
+        made.append(replace(row, fields={**row.fields, "images": names} if names else row.fields))
+    found = image_faults((path for _, path in files), None)
+    faults += [f"{row.place}: images: {found[path]}" for row, path in files if path in found]
+    return made, pictures, faults
 
 
 def _items(value: Any) -> list[Any]:
-    if value is None:
+    if _is_blank(value):
         return []
     return value if isinstance(value, list) else [value]
 
 
-def _picture(value: Any) -> bytes | None:
+def _content(value: Any) -> bytes | None:
     """The content of an image that is in the data: bytes, or base64 with or without a header."""
     if isinstance(value, Mapping):
         value = value.get("bytes")
     if isinstance(value, bytes):
         return value
-    if not isinstance(value, str) or len(value) <= _LONGEST_REFERENCE:
+    if not isinstance(value, str) or len(value) <= 64:  # a name or an id
         return None
     text = value.partition("base64,")[2] if value.startswith("data:image/") else value
     try:
@@ -331,19 +309,35 @@ def _picture(value: Any) -> bytes | None:
         return None
 
 
-def _find(name: str, folders: Sequence[Path]) -> tuple[Path, Path]:
-    """The file of an image, in the first folder that has it, and that folder."""
-    for root in folders:
-        try:
-            if (root / name).is_file():
-                return root / name, root
-        except (OSError, ValueError):  # a name with a zero byte, or too long
-            break
-    return folders[0] / name, folders[0]
+def _format_of(content: bytes) -> str | None:
+    """The format of an image, by its beginning; None if it is none."""
+    with suppress(Exception), Image.open(io.BytesIO(content), formats=FORMATS) as image:
+        return str(image.format).lower()
+    return None
 
 
-def _below(path: Path, root: Path) -> str:
-    """The new name of a file: as below its folder, else only its own name."""
-    if not path.is_relative_to(root):
-        return path.name
-    return path.relative_to(root).as_posix().removeprefix("images/")
+def _images(item: Any, folders: Sequence[Path], of_ids: Mapping[str, Sequence[Any]]) -> list[Any]:
+    """The content or the file that an item means, or the images of the row with this id."""
+    content = _content(item)
+    if content is not None or not isinstance(item, str) or not item.strip():
+        return [item if content is None else content]
+    paths = [folder / item for folder in folders]
+    file = next(filter(os.path.isfile, paths), None)
+    if file is None and of_ids.get(item, [item]) != [item]:
+        return [image for each in of_ids[item] for image in _images(each, folders, {})]
+    return [file or paths[0]]
+
+
+def _named(image: bytes | Path, folders: Sequence[Path], pictures: dict[str, Path | bytes]) -> str:
+    """The new name of an image, by which it is added; one that is taken gets a number."""
+    if isinstance(image, bytes):
+        suffix = _format_of(image) or "bin"
+        wanted = Path(f"{hashlib.sha256(image).hexdigest()[:16]}.{suffix}")
+    else:
+        below = [image.relative_to(each) for each in folders if image.is_relative_to(each)]
+        wanted = below[-1] if below and ".." not in below[-1].parts else Path(image.name)
+    name, number = wanted.as_posix(), 1
+    while pictures.setdefault(name, image) != image:
+        number += 1
+        name = wanted.with_stem(f"{wanted.stem}_{number}").as_posix()
+    return name

@@ -5,122 +5,56 @@ from __future__ import annotations
 import re
 import string
 from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+import yaml
 
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.tasks.prompts import ImagePrompt, Kwargs, Picture, variant_of
-from lmms_rpts.tasks.rpts_eval.prompts import pictures
+from lmms_rpts.tasks.rpts_eval.prompts import given, stated
 
-VARIANTS = ("steps", "free", "answer")
-"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form; ``answer``:
-for the answer only.
-"""
+VARIANTS = ("steps", "free")
+"""``steps``: asks for numbered steps in our form; ``free``: for reasoning of any form."""
 
 _LETTER = re.compile(r"[A-Za-z]")
 _OWN_LETTER = re.compile(r"\s{0,4}[(（]?([A-Za-z])[).:）、．][ \t]{0,4}")
-
-
 _PREMISES = ("image", "text", "context", "conclusion")
-_WORDINGS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "background": "Context: {}",
-        "clue": "Text {}: {}",
-        "question": "Question: {}",
-        "statement": "Statement: {}",
-        "options": "Options:",
-        "answer": "Answer the question.",
-        "stance": "Do you agree or disagree with the statement?",
-        "form": "Reason from what is given above. Write one step of reasoning per line, numbered "
-        "from 0, in the form\nConclusion k: from {}, what follows from them",
-        "image": "Image i",
-        "text": "Text j",
-        "context": "Context",
-        "conclusion": "Conclusion l",
-        "first": "First say what each image shows (from Image 0, ...), then draw your conclusions.",
-        "then": "Name all that a step rests on; Context stands for what is given and asked in "
-        "words.",
-        "free": "Think it through step by step, and write your reasoning down.",
-        "end_agree": "End with one line: Final answer: agree, or: Final answer: disagree.",
-        "end_choice": "End with one line: Final answer: <letter of the right option>",
-        "end_number": "End with one line: Final answer: <number in digits, with its unit if any>",
-        "end_text": "End with one line: Final answer: <your answer, as short as possible>",
-    },
-    "zh": {
-        "background": "上下文：{}",
-        "clue": "文本{}：{}",
-        "question": "问题：{}",
-        "statement": "陈述：{}",
-        "options": "选项：",
-        "answer": "请回答问题。",
-        "stance": "你同意还是不同意这条陈述？",
-        "form": "请依据以上内容推理。每行写一步推理，从0开始编号，格式为：\n"
-        "结论k：根据{}，由此得出的内容",
-        "image": "图片i",
-        "text": "文本j",
-        "context": "上下文",
-        "conclusion": "结论l",
-        "first": "先写出每张图片显示的内容（根据图片0，……），再逐步得出结论。",
-        "then": "请写明每一步的全部依据；上下文指以文字给出的条件和问题。",
-        "free": "请一步一步思考，并写出推理过程。",
-        "end_agree": "最后单独一行写：最终答案：同意，或：最终答案：不同意。",
-        "end_choice": "最后单独一行写：最终答案：<正确选项的字母>",
-        "end_number": "最后单独一行写：最终答案：<用阿拉伯数字写的数，如有单位则写在后面>",
-        "end_text": "最后单独一行写：最终答案：<尽可能简短的答案>",
-    },
-}
-"""The words of each language; ``{}`` is filled in."""
+_WORDS: Mapping[str, Mapping[str, str]] = yaml.safe_load(
+    Path(__file__).with_name("prompts.yml").read_text(encoding="utf-8")
+)
 
 
 def lettered(options: Sequence[str]) -> list[str]:
-    """Options with letters in front; those that have them already are not lettered twice."""
+    """Options with letters in front, then numbers; those that have letters get no second ones."""
     letters = string.ascii_uppercase
+    marks = [*letters, *map(str, range(len(letters) + 1, len(options) + 1))]
     found = [_OWN_LETTER.match(option) for option in options]
     own = [mark and mark[1].upper() for mark in found]
     texts = list(options)
-    if own == list(letters[: len(options)]):
+    if own == marks[: len(options)]:
         texts = [option[mark.end() :] for option, mark in zip(options, found, strict=True) if mark]
-    return [f"{mark}. {text}" for mark, text in zip(marks_of(options), texts, strict=True)]
-
-
-def marks_of(options: Sequence[str]) -> list[str]:
-    """The letters of options, then numbers."""
-    letters = string.ascii_uppercase
-    return [letters[at] if at < len(letters) else str(at + 1) for at in range(len(options))]
-
-
-_ATTACHED = {
-    "en": "Image {number}: number {place} of the {total} attached\n",
-    "zh": "图片{number}：第{place}张，共附{total}张\n",
-}
-_NAMES = {"en": "Image {}:", "zh": "图片{}："}
+    return [f"{mark}. {text}" for mark, text in zip(marks, texts, strict=False)]
 
 
 def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
     """The prompt: what is given, the question, and how to answer."""
-    language = question.language
-    wording, agree = _WORDINGS[language], question.form == "agree"
-    if question.background.strip():
-        yield wording["background"].format(question.background) + "\n"
-    yield from pictures(question, _ATTACHED[language], _NAMES[language])
-    for number, clue in enumerate(question.textual_clue):
-        yield wording["clue"].format(number, clue) + "\n"
-    yield wording["statement" if agree else "question"].format(question.statement)
+    words, agree = _WORDS[question.language], question.form == "agree"
+    yield from given(question, question.background)
+    yield stated(question) if agree else words["question"].format(question.statement) + "\n"
     if question.options:
-        yield "\n".join(["", wording["options"], *lettered(question.options)])
-    variant = variant_of(kwargs, VARIANTS)
-    if variant == "answer" and question.form == "none":
-        return  # the question says what to write, such as a caption
-    yield "\n" + wording["stance" if agree else "answer"] + "\n"
-    if variant == "free":
-        yield wording["free"] + "\n"
-    elif variant == "steps":
+        yield "\n".join([words["options"], *lettered(question.options), ""])
+    yield words["stance" if agree else "answer"] + "\n"
+    if variant_of(kwargs, VARIANTS) == "free":
+        yield words["free"] + "\n"
+    else:
         # Names only the kinds of clues that the document has.
-        absent = {"image": question.visual_clue, "text": question.textual_clue}
-        named = [wording[kind] for kind in _PREMISES if absent.get(kind, True)]
-        yield wording["form"].format(" / ".join(named)) + "\n"
+        clues = {"image": question.visual_clue, "text": question.textual_clue}
+        premises = [words[kind] for kind in _PREMISES if clues.get(kind, True)]
+        yield words["form"].format(" / ".join(premises)) + "\n"
         if question.visual_clue:
-            yield wording["first"] + "\n"
-        yield wording["then"] + "\n"
-    yield wording[f"end_{_ending(question)}"]
+            yield words["first"] + "\n"
+        yield words["then"] + "\n"
+    yield words[f"end_{_ending(question)}"]
 
 
 def _ending(question: Question) -> str:

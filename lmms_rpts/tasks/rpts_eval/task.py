@@ -70,7 +70,9 @@ def _source(part: str) -> Source:
         return Source(
             DEMO, (DEMO / "instances.json",), "Install lmms-rpts again.", DEMO, DEMO / IMAGES
         )
-    name, shown = f"texts_{part}.json", shows_images()
+    # Saved responses need images only for a judge that sees.
+    shown = shows_images() or load_settings().evidence in ("image", "both")
+    name = f"texts_{part}.json"
     folder, remedy = _HUB.place(name, *[f"{IMAGES}/**"] * shown)
     if not (folder / name).is_file():
         raise _HUB.missing(folder, name)
@@ -86,7 +88,12 @@ def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]
 
 
 FILES: QuestionFiles[RptsQuestion] = QuestionFiles(
-    what="instance", kind=RptsQuestion, source=_source, identity="id", prepare=_prepare
+    what="instance",
+    kind=RptsQuestion,
+    source=_source,
+    identity="id",
+    prepare=_prepare,
+    visual=False,
 )
 
 

@@ -1,0 +1,266 @@
+"""CMMaTH's grades: which one counts, what the judge is asked, the metrics of records."""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from loguru import logger
+
+from lmms_rpts.filters.grading import all_filters
+from lmms_rpts.filters.session import reset_session
+from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.tasks.cmmath import scorer as scoring
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
+from lmms_rpts.tasks.cmmath.prompts import read_wording
+from lmms_rpts.tasks.cmmath.scorer import METRICS, RULES_VERSION, CmmathRecord
+from lmms_rpts.tasks.cmmath.task import process_results, ssr_03
+from tests.support import oracle
+from tests.support.cmmath import make_doc
+from tests.support.cmmath_runs import make_cmmath_record
+from tests.support.environment import VARIABLES, configure
+from tests.support.judge_server import JudgeServer
+from tests.support.tables import table
+
+Judge = Callable[..., JudgeServer]
+YES, NO, UNCLEAR = "Both are 9.\n<Yes>", "It says 6.\n<No>", "Hard to say."
+NINE, SIX, VAGUE = "最终答案：9", "最终答案：6", "面积是3乘3．"
+
+
+@pytest.fixture(autouse=True)
+def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in VARIABLES:
+        monkeypatch.delenv(name, raising=False)
+    reset_session()
+
+
+@pytest.fixture
+def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judge]:
+    """Starts a judge and points the settings to it."""
+    with ExitStack() as stack:
+
+        def start(answer: Any = oracle.answer, grader: str = "", errors: bool = False) -> Any:
+            server = stack.enter_context(JudgeServer(answer))
+            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
+            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
+            monkeypatch.setenv("CMMATH_GRADER", grader)
+            configure(monkeypatch, cmmath={"errors": errors})
+            return server
+
+        yield start
+
+
+@pytest.fixture
+def log() -> Iterator[list[str]]:
+    said: list[str] = []
+    number = logger.add(lambda message: said.append(str(message)), level="WARNING")
+    yield said
+    logger.remove(number)
+
+
+def grade(*responses: str | None, **fields: Any) -> list[dict[str, Any]]:
+    """The records of responses to one problem, whose answer is 9."""
+    filter_ = all_filters()["cmmath_grade"]()
+    (found,) = filter_.apply([list(responses)], [make_doc(**fields)])
+    return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
+
+
+def shown(body: dict[str, Any]) -> str:
+    return str(body["messages"][1]["content"])
+
+
+def asks_for_mistake(body: dict[str, Any]) -> bool:
+    return "感知" in body["messages"][0]["content"]
+
+
+def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
+    return lambda body: kind if asks_for_mistake(body) else verdict
+
+
+# grader, whether mistakes are asked for; response; the judge's verdict, its reply on the mistake;
+# score, who gave it, kind of mistake, number of questions
+GRADES = [
+    (("rule", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
+    (("rule", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
+    (("rule", False), VAGUE, (YES, ""), (None, None, None, 0)),
+    (("judge", False), NINE, (YES, ""), (1.0, "judge", None, 1)),
+    (("judge", False), NINE, (NO, ""), (0.0, "judge", None, 1)),
+    (("judge", False), NINE, (UNCLEAR, ""), (None, None, None, 1)),
+    (("both", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
+    (("both", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
+    (("both", False), VAGUE, (YES, ""), (1.0, "judge", None, 1)),
+    (("rule", True), VAGUE, (NO, "判定：计算"), (None, None, None, 0)),
+    (("rule", True), " \n", (NO, "判定：计算"), (0.0, "rule", "reject", 0)),
+    (("rule", True), None, (NO, "判定：计算"), (None, None, None, 0)),
+    (("rule", True), SIX, (NO, "It took 6.\nVerdict: perception"), (0.0, "rule", "perception", 1)),
+    (("rule", True), SIX, (NO, "判定：推理"), (0.0, "rule", "reasoning", 1)),
+    (("judge", True), NINE, (NO, "判定：计算"), (0.0, "judge", "calculation", 2)),
+    (("judge", True), NINE, (NO, "感知或推理"), (0.0, "judge", None, 2)),
+]
+
+
+@table("settings, response, replies, expected", *GRADES)
+def test_which_grade_counts_and_what_the_judge_is_asked(
+    judge: Judge,
+    settings: tuple[str, bool],
+    response: str | None,
+    replies: tuple[str, str],
+    expected: tuple[float | None, str | None, str | None, int],
+) -> None:
+    (grader, errors), (score, by, mistake, requests) = settings, expected
+    server = judge(both(*replies), *settings)
+    (record,) = grade(response and f"<think>也许是6？</think>{response}")
+    assert (record["score"], record["grader"]) == (score, by)
+    assert record["outcome"] == ("unscored" if score is None else "scored")
+    assert ("judge" in record["grades"]) == (by == "judge" or UNCLEAR in replies)
+    assert ("rule" in record["grades"]) == (response is not None)
+    finding = record.get("findings", {}).get("mistake", {"value": None})
+    assert finding["value"] == mistake
+    assert record["settings"] == {
+        "grader": grader,
+        "judge": "openai:test" if errors or grader != "rule" else None,
+        "prompts": read_wording()[1],
+        "prompt_version": Prompts().version("compare"),
+        "rules_version": RULES_VERSION,
+    }
+    # An unreadable reply is asked for again.
+    first = [body for body in server.requests if "不要写理由" not in shown(body)]
+    texts = {shown(body) for body in first if "no reason" not in shown(body)}
+    assert len(texts) == requests
+    for text in texts:
+        # The problem in readable notation, and the response unchanged, without thinking.
+        assert "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>" in text
+        assert f"<<<{response}>>>" in text
+        solution = "$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．"
+        assert "<<<$9$>>>" in text or f"<<<{solution}>>>" in text
+        assert "也许是6" not in text
+
+
+def test_without_a_solution_the_answer_stands_for_it(judge: Judge) -> None:
+    server = judge(both(NO, "判定：计算"), errors=True)
+    grade(SIX, analysis="")
+    assert "<<<$9$>>>" in shown(server.requests[0])
+
+
+def test_the_judge_none_leaves_answers_to_be_graded_later(
+    judge: Judge, monkeypatch: pytest.MonkeyPatch, log: list[str]
+) -> None:
+    server = judge(grader="both", errors=True)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
+    reset_session()
+    vague, six, nine = grade(VAGUE, SIX, NINE)
+    assert vague["reason"] == "not judged: the judge is 'none'"
+    assert vague["grades"]["judge"] == {"score": None, "reason": vague["reason"]}
+    assert (six["score"], six["findings"]["mistake"]["value"]) == (0.0, None)
+    assert (nine["score"], nine["settings"]["judge"]) == (1.0, "none")
+    assert server.calls == 0
+    assert not log
+
+
+def test_warnings_name_what_is_undecided_and_what_failed(log: list[str], judge: Judge) -> None:
+    grade(NINE, VAGUE, VAGUE, None)
+    said = "".join(log)
+    assert "2 of 4 responses are left undecided by the rules" in said
+    assert "CMMATH_GRADER=both lmms-rpts score RESULTS --judge openai:MODEL -o" in said
+    assert "1 of 4 model requests failed" in said
+    log.clear()
+    judge(both(NO, UNCLEAR), grader="both", errors=True)
+    grade(NINE, VAGUE)
+    assert "'mistake'" in "".join(log)
+    assert "undecided" not in "".join(log)
+
+
+# --- metrics, by hand ----------------------------------------------------------------------------
+
+
+def parsed(*records: dict[str, Any]) -> list[CmmathRecord]:
+    return [CmmathRecord.parse(each) for each in records]
+
+
+def values(*records: dict[str, Any]) -> dict[str, list[float | None]]:
+    return {
+        name: [each.value(record) for record in parsed(*records)]
+        for name, each in METRICS.items()
+        if each.value
+    }
+
+
+def test_metrics_of_records() -> None:
+    record = make_cmmath_record
+    found = values(
+        record("correct"),
+        record("incorrect", mistake="reasoning"),
+        record("undecided"),
+        record("undecided", 1.0),
+        record("correct", 0.0),
+        record(None),
+    )
+    assert found == {
+        "accuracy": [1.0, 0.0, None, 1.0, 0.0, None],
+        "undecided_rate": [0.0, 0.0, 1.0, 1.0, 0.0, None],
+        "grader_coverage": [1.0, 1.0, 0.0, 1.0, 1.0, 0.0],
+        "accuracy_if_wrong": [1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
+        "accuracy_if_right": [1.0, 0.0, 1.0, 1.0, 0.0, 1.0],
+        **{
+            f"mistake_{kind}": [None, float(kind == "reasoning"), *[None] * 4]
+            for kind in scoring.MISTAKES
+        },
+    }
+    both_grades = parsed(record("correct", 0.0), record("undecided", 1.0), record("correct"))
+    assert [each.disputed for each in both_grades] == [True, False, False]
+    assert [each.settings.judge for each in both_grades] == [*["rule+openai:oracle"] * 2, "rule"]
+    (alone,) = parsed(record("incorrect", mistake="reasoning"))
+    assert (alone.settings.model, alone.scoring.model) == ("openai:oracle", None)
+
+
+POINTS = [
+    *(("correct", "几何(圆,三角形(全等))"), ("incorrect", "几何(三角形(全等))")),
+    *(("incorrect", "几何(圆)"), ("correct", "几何(圆)"), ("incorrect", "代数")),
+    *(("undecided", "统计"), ("correct", "代数(集合),几何(圆)"), ("correct", None)),
+]
+
+
+def test_ssr_of_records_and_by_lmms_eval() -> None:
+    rows = [
+        make_cmmath_record(outcome, knowledge_point=text, id=f"{at}")
+        for at, (outcome, text) in enumerate(POINTS)
+    ]
+    # 圆 3/4, 全等 1/2, 代数 0/1, 集合 1/1; 统计 has no score.
+    ssr = [METRICS[f"ssr_{each}"].over for each in THRESHOLDS]
+    assert [each and each(parsed(*rows)) for each in ssr] == [3 / 4, 3 / 4, 3 / 4, 2 / 4]
+    documents = [process_results({}, [json.dumps(each)])["ssr_0.3"] for each in rows]
+    assert ssr_03(documents) == 3 / 4
+    assert math.isnan(ssr_03([[], []]))
+    # Several responses to a problem count as their mean: (1/2 + 0) / 2.
+    twice = [make_cmmath_record(outcome) for outcome in ("correct", "incorrect", "undecided")]
+    rows = [*twice, make_cmmath_record("incorrect", id="2")]
+    assert [each and each(parsed(*rows)) for each in ssr] == [1.0, 1.0, 0.0, 0.0]
+    assert process_results({}, list(map(json.dumps, twice)))["accuracy"] == 0.5
+
+
+_PARTS = [
+    "最终答案：",
+    "\\boxed{",
+    "}",
+    "<think>",
+    "</think>",
+    "9",
+    "$$",
+    "6" * 5000,
+    "\ud800",
+    "ABC",
+]
+
+
+@given(st.lists(st.one_of(st.text(max_size=20), st.sampled_from(_PARTS)), max_size=8).map("".join))
+def test_no_response_breaks_the_grading(response: str) -> None:
+    """lmms-eval retries process_results and hides its errors."""
+    found = process_results({}, list(map(json.dumps, grade(response))))
+    assert found["accuracy"] in (0.0, 1.0, None)
+    assert len(found["ssr_0.1"]) == 1
