@@ -242,15 +242,15 @@ def read_questions(
             question = None if row.fault else files.kind.model_validate({**entry, **place})
         except ValidationError as error:
             wrongs = [f": {fault}" for fault in all_faults(error)]
-        if question is not None and not files.usable(question):
-            left_out += 1
-            continue  # its images are not used
         own: str = getattr(question, "id", "")
-        if question is not None and own not in seen:
-            found.append((part, question))
-        elif question is not None:
+        if question is not None and own in seen:
             wrongs = [" occurs more than once"]
-        seen.add(own)
+        elif question is not None:
+            seen.add(own)
+            if not files.usable(question):
+                left_out += 1
+                continue  # its images are not used
+            found.append((part, question))
         if wrongs or image_fault:
             name = _name_of(files.what, row, entry.get(files.identity))
             faults += ((part, f"{name}{fault}") for fault in wrongs)

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from lmms_rpts.base.rows import Row
-from lmms_rpts.base.schema import Text, Whole
+from lmms_rpts.base.schema import Text
 from lmms_rpts.base.settings import Place, Settings, Table, load_settings, setting
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.scoring.metrics import METRICS
@@ -48,7 +48,7 @@ class RptsSettings(Table, env_prefix="RPTS_"):
 class RptsQuestion(Question):
     """A question in the publishers' files."""
 
-    own_id: Text | Whole = Field(alias="id")
+    own_id: Text = Field(alias="id")
     relation: Relation | None = None
     answer: Stance
 
@@ -87,6 +87,8 @@ def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]
     """The names of the publishers' files give the language; those of the demo name theirs."""
     if source.root != DEMO:
         entry["language"] = row.file.stem.removeprefix("texts_")
+    if type(entry.get("id")) is int:
+        entry["id"] = str(entry["id"])
     if isinstance(entry.get("ability"), list):
         named = (_ABILITIES.get(str(each), each) for each in entry["ability"])
         entry["ability"] = list(dict.fromkeys(named))
