@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.measured import Measured
     from lmms_rpts.analysis.reading import Run
 
-_SUFFIXES = (".csv", ".json", ".md")
+_SUFFIXES = (".csv", ".json", ".md", ".tex")
 _CONCLUSION, _REPLY = 80, 120
 
 
@@ -44,7 +44,7 @@ def agreement(
     ] = 5,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Write a .csv, .json or .md file. May be repeated."),
+        typer.Option("--output", "-o", help="Write a .csv, .json, .md or .tex file. May be repeated."),
     ] = None,
 ) -> None:
     """Measure how well a judge's step scores agree with human ratings or with another judge.

@@ -168,6 +168,12 @@ class Asked(Model):
         """The file names of its images."""
         return self.shown.images
 
+    @property
+    def gold(self) -> str:
+        """The gold answers, or the right option, as one text."""
+        shown = self.shown
+        return " | ".join(shown.gold if shown.right is None else [shown.options[shown.right]])
+
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request of this kind about a response.
 

@@ -104,7 +104,3 @@ class Benchmark:
     def data_variable(self) -> str:
         """The variable with the path of its data."""
         return self.settings.VARIABLES["path"][0]
-
-    def members(self, name: str) -> tuple[str, ...]:
-        """The tasks of a group; of a task only itself."""
-        return self.groups.get(name, (name,))

@@ -71,8 +71,7 @@ def doc_to_messages(
 def doc_to_target(doc: Doc) -> str:
     """The right option, or the accepted answers; of a dialogue those of all rounds."""
     asked = ReformQuestion.of(doc)
-    golds = (each.answers or (str(each.option(each.right)),) for each in asked.rounds or (asked,))
-    return "; ".join(chain.from_iterable(golds))
+    return "; ".join(each.gold for each in asked.rounds or (asked,))
 
 
 def _turns(asked: ReformQuestion, kwargs: Kwargs | None) -> list[str]:
