@@ -134,13 +134,7 @@ def score(
     if annotations or grader:
         _settle(task, annotations, grader)
     settings = load_settings(judge=judge)
-    if page:
-        from lmms_rpts.commands.report import check_page
-
-        check_page(page)
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    _check_output(samples, output, page)
     if formulation is not None:
         return _score_predictions(samples, task, formulation, name, output, page)
     chosen = tuple(part for each in ids or () for part in each.split(",") if part)
@@ -193,6 +187,17 @@ def score(
     _end(done, output, page, include_path)
 
 
+def _check_output(samples: Sequence[Path], output: Path, page: Path | None) -> None:
+    """Refuse places for results and page that cannot be, before anything is scored."""
+    if page:
+        from lmms_rpts.commands.report import check_page
+
+        check_page(page)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+
+
 def _score_predictions(
     files: Sequence[Path],
     task: str | None,
@@ -202,7 +207,7 @@ def _score_predictions(
     page: Path | None,
 ) -> None:
     """Score a prediction file of a benchmark's published code, which needs no other data."""
-    read = TASKS[task].predictions if task in TASKS else None
+    read = TASKS[task].predictions if task is not None and task in TASKS else None
     if read is None or len(files) != 1:
         fail(
             "--formulation is for one prediction file of ReForm-Eval's published code: name its "

@@ -87,7 +87,7 @@ def record_schema() -> dict[str, Any]:
     """The JSON schema of the records of all benchmarks."""
     from pydantic import TypeAdapter
 
-    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))  # type: ignore[arg-type]
+    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))
     return TypeAdapter(kinds).json_schema(mode="serialization")
 
 
