@@ -65,8 +65,7 @@ def dimension_scores(models: Sequence[Figures], method: str) -> Scores:
             continue
         figure = each.metrics["cider" if task.set.kind == "caption" else "accuracy"]
         if figure.value is not None:
-            of_model = found.setdefault(each.model, {})
-            sets = of_model.setdefault(names[task.set.dimension], {})
+            sets = found.setdefault(each.model, {}).setdefault(names[task.set.dimension], {})
             if task.online or task.set.name not in sets:
                 sets[task.set.name] = task.online, figure
     sizes = _sizes(method)
@@ -99,9 +98,9 @@ def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
 
 
 def average_ranks(scores: Scores) -> dict[str, float]:
-    """The mean over dimensions of each model's rank, 1 for the best; ties share the mean rank.
+    """The mean of each model's ranks, 1 for the best, in the dimensions that all models have.
 
-    Only dimensions that all models have count; empty without any, or with a single model.
+    Ties share the mean rank. Empty without such dimensions, or with a single model.
     """
     common = [name for name in DIMENSIONS if all(name in each for each in scores.values())]
     if len(scores) < 2 or not common:

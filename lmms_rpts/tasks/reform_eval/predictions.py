@@ -119,8 +119,8 @@ def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:
             except RowError as fault:
                 raise row.error(str(fault)) from None
             own_id = fields["id"]
-            fields |= {"sample": samples.setdefault(own_id, len(samples))}
-            fields |= {"duplicate": counts[own_id], "doc_id": at}
+            sample, duplicate = samples.setdefault(own_id, len(samples)), counts[own_id]
+            fields |= {"sample": sample, "duplicate": duplicate, "doc_id": at}
             counts[own_id] += 1
             text = row.fields.get("prediction")
             if method == "likelihood":
