@@ -107,7 +107,7 @@ def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
     asked: list[str] = [doc_to_text(doc, lmms_eval_specific_kwargs=None)]
     said, info = [outputs[0]], None
     while True:
-        given = {"previous_output": list(said), "previous_round_info": info}
+        given: Any = {"previous_output": list(said), "previous_round_info": info}
         images, text, is_over, said, info = doc_to_text(doc, round_idx=len(asked), **given)
         assert said == list(outputs[: len(asked)])
         if is_over:

@@ -37,11 +37,7 @@ def samples(
     in_context: bool,
     mark: Any,
 ) -> Sequence[Mapping[str, Any]]:
-    """The samples that the published loader returns for a configuration, without images.
-
-    Index ``i`` is sample ``i // dup``. Nothing is shuffled. Wrong options of TDIUC and MSCOCO-OC are
-    drawn once; the published code draws them again at each access.
-    """
+    """The samples that the published loader returns for a configuration, ``dup`` of each."""
     chosen = {each.config: each for each in data_sets().values()}[config]
     root = root_of(folder)
     found, faults = read_samples(chosen, root)
@@ -51,11 +47,8 @@ def samples(
         wording="varied" if varied else "fixed", order="fixed", marks=mark, in_context=in_context
     )
     form = _PublishedForm(chosen, method, load_instructions(instructions), settings)
-    rows = (
-        _rows(root / chosen.file)
-        if chosen.layout in ("vqa", "matching", "detection", "ocr")
-        else ()
-    )
+    in_data = chosen.layout in ("vqa", "matching", "detection", "ocr")
+    rows: Any = _rows(root / chosen.file) if in_data else ()
     names = dict(_PASSED_ON.get(chosen.variant, {}))
     if chosen.layout in ("detection", "ocr") and "bbox" in rows[0]:
         names["bbox"] = "bbox"

@@ -31,22 +31,19 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_reform(tmp_path / "reform")
 
 
+CHOICE = "accuracy accuracy_strict strict_coverage format_hit_rate instability"
+
+
 @table(
-    "task, output, tokens, metrics",
-    (
-        "reform_gqa",
-        "generate_until",
-        (1024, 30),
-        "accuracy accuracy_strict strict_coverage format_hit_rate instability",
-    ),
-    ("reform_vsr_likelihood", "multiple_choice", None, "accuracy accuracy_strict"),
-    ("reform_funsd", "generate_until", (1024, 30), "accuracy instability"),
-    ("reform_visdial_online", "generate_until_multi_round", (1024, 30), "accuracy"),
-    ("reform_coco_caption", "generate_until", (256, 12), "rouge_l cider bleu_4 meteor"),
+    "task, tokens, metrics",
+    ("reform_gqa", (1024, 30), CHOICE),
+    ("reform_vsr_likelihood", None, CHOICE),
+    ("reform_funsd", (1024, 30), "accuracy instability"),
+    ("reform_visdial_online", (1024, 30), CHOICE),
+    ("reform_coco_caption", (256, 12), "rouge_l cider bleu_4 meteor"),
 )
 def test_tasks_are_built_with_their_metrics_and_lengths(
     task: str,
-    output: str,
     tokens: tuple[int, int] | None,
     metrics: str,
     folder: Path,
@@ -58,9 +55,7 @@ def test_tasks_are_built_with_their_metrics_and_lengths(
         built = get_task_dict([task], manager)[task]
         if tokens:
             assert built.config.generation_kwargs["max_new_tokens"] == tokens[at]
-    assert built.config.output_type == output
-    listed = [each["metric"] for each in built.config.metric_list]
-    assert listed[: len(metrics.split())] == metrics.split()
+    assert [each["metric"] for each in built.config.metric_list] == metrics.split()
     assert len(built.task_docs) == len(documents(task.removeprefix("reform_")))
 
 
@@ -113,7 +108,6 @@ def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -
     ("gqa", {"image_id": "not base64!"}, "has an image that cannot be read: Only base64 data"),
     ("gqa", {"question_id": "g0"}, "record 1: 'g0' is also the id of another"),
     ("gqa", {"answer": "a sheep"}, "'answer' should be one of the options"),
-    ("gqa", {"answer_options": ["a"]}, "has 1 options: 2 to 26 can be marked"),
     ("gqa", {"answer_options": list(range(27))}, "has 27 options: 2 to 26 can be marked"),
     ("gqa", {"question": {"a": 1}}, "should be a string, not {'a': 1}"),
     ("coco_itm", {"gt": 2}, "is 2, but the options are numbered from 0"),
@@ -151,7 +145,6 @@ def test_missing_files_are_reported_with_the_sets_that_are_there(
         check_tasks([f"reform_{name}" for name in SETS])
     with pytest.raises(DataError, match="VizWiz is missing") as raised:
         check_tasks(["reform_gqa", "reform_vizwiz"])
-    assert "--tasks reform_coco_goi,reform_coco_mos" not in str(raised.value)
     assert "reform_gqa" in str(raised.value).rpartition("--tasks")[2]
     write_set(folder, data_sets()["gqa"], content_of("gqa", 2))
     assert len(documents("gqa")) == 10  # a changed file is read again

@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 
 from lmms_rpts.tasks.data import DataError
-from lmms_rpts.tasks.reform_eval.instructions import FILLED, Instructions, load_instructions
-from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
+from lmms_rpts.tasks.reform_eval.instructions import Instructions, load_instructions
+from lmms_rpts.tasks.reform_eval.sets import data_sets
 from tests.support.reference import reference
 from tests.support.tables import table
 
@@ -98,26 +98,7 @@ def test_the_sentences_are_not_the_published_ones() -> None:
 # --- a JSON file ---------------------------------------------------------------------------------
 
 
-def test_the_reference_gives_what_it_says() -> None:
-    found = load_instructions(reference("reform_eval", "instructions.json"))
-    assert found.source == "published"
-    for each in SETS.values():
-        entry = published()[each.title]
-        turns = entry["in_context"] and tuple(turn["value"] for turn in entry["in_context"])
-        assert found.wording(each).in_context == turns
-        for method in each.methods:
-            assert found.of(each, method) == tuple(entry[f"instructions_{method}"]), each.title
-
-
-def entry(chosen: DataSet, word: str = "Look") -> dict[str, Any]:
-    """Made-up content for one set."""
-    filled = " at '{}'" if chosen.family in FILLED else ""
-    found: dict[str, Any] = {
-        f"instructions_{method}": [f"{word} {at}{filled} for {method}." for at in range(5)]
-        for method in chosen.methods
-    }
-    turns = [{"from": "human", "value": f"{word}?"}, {"from": "assistant", "value": "(A) So"}]
-    return found | {"in_context": turns if chosen.kind == "choice" else None}
+LOOK = {"instructions_generation": ["Look."], "instructions_likelihood": ["Look."]}
 
 
 def parsed(path: Path, content: Any) -> Instructions:
@@ -126,17 +107,15 @@ def parsed(path: Path, content: Any) -> Instructions:
 
 
 def test_the_digest_is_of_the_wordings_alone(tmp_path: Path) -> None:
-    content = {each.title: entry(each) for each in SETS.values()}
-    first = parsed(tmp_path / "first", content)
-    more = {title: each | {"config": title} for title, each in reversed(content.items())}
-    assert parsed(tmp_path / "more", more).sha256 == first.sha256
-    assert parsed(tmp_path / "empty", {}).of(SETS["clevr"], "generation") == ()
-    content["GQA"] = entry(SETS["gqa"], "Listen")
-    assert parsed(tmp_path / "other", content).sha256 != first.sha256
+    first = parsed(tmp_path / "first", {"GQA": LOOK, "VizWiz": LOOK})
+    assert first.of(SETS["clevr"], "generation") == ()
+    same = parsed(tmp_path / "same", {"VizWiz": LOOK, "GQA": LOOK | {"config": 1}})
+    other = parsed(tmp_path / "other", {"GQA": LOOK, "VizWiz": {}})
+    assert same.sha256 == first.sha256 != other.sha256
 
 
 def of_gqa(**fields: Any) -> str:
-    return json.dumps({"GQA": entry(SETS["gqa"]) | fields})
+    return json.dumps({"GQA": LOOK | fields})
 
 
 @table(

@@ -40,7 +40,7 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_reform(tmp_path, 24, coco_caption=captions, visdial=with_dialogues(2, 3, 2))
 
 
-def apply(name: str, resps: Sequence[Any], docs: Sequence[Doc]) -> list[Any]:
+def apply(name: str, resps: Sequence[Any], docs: Sequence[Doc]) -> Any:
     return all_filters()[f"reform_{name}"]().apply(resps, docs)
 
 
@@ -67,15 +67,11 @@ def value(name: str, records: Sequence[ReformRecord]) -> float | None:
 
 @table(
     "said, published, strict",
-    ("({right})", 1, 1),
-    # The published rules read "(s)" as a mark.
-    ("the object(s) is ({right})", 0, 1),
+    ("the object(s) is ({right})", 0, 1),  # the published rules read "(s)" as a mark
     ("{text}", 0, 1),
     ("<think>({wrong})</think> ({right})", 1, 1),
     ("<think>({right})", 0, 0),
-    ("", 0, 0),
     ("\ud800\x00", 0, 0),
-    ("({wrong})", 0, 0),
 )
 def test_a_choice_is_graded_by_both_rules(said: str, published: float, strict: float) -> None:
     doc = documents("gqa")[1]
@@ -173,12 +169,8 @@ def test_each_round_is_a_record_as_the_gold_task_has_it() -> None:
 def test_a_bad_round_is_that_rounds_outcome() -> None:
     said: list[str] = []
     sink = logger.add(said.append)
-    given: list[list[Any]] = [
-        [["(A)", None, "(B)"]],
-        [["", ["(A)"], "(A)", "one more", "and one"]],
-        [["(A)"]],
-        [],
-    ]
+    odd = ["", ["(A)"], "(A)", "one more", "and one"]
+    given: list[list[Any]] = [[["(A)", None, "(B)"]], [odd], [["(A)"]], []]
     entries = apply("online", given, documents("visdial_online")[5:9])  # of three rounds
     logger.remove(sink)
     outcomes = [[each.outcome for each in records_of(entry)] for entry in entries]
@@ -291,11 +283,8 @@ def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -
 @table(
     "task, formulation, content, said",
     ("reform_funsd", "generation", "[", "is not valid JSON"),
-    ("reform_funsd", "generation", "[]", "contains no row"),
     ("reform_funsd", "generation", '[{"sample_id": 1, "prediction": "x"}]', "'answer' is missing"),
-    ("reform_funsd", "generation", "[3]", "row 1: should be a JSON object in braces, not 3"),
     ("reform_funsd", "likelihood", "[]", "no predictions of reform_funsd by likelihood"),
-    ("reform_gqa", "guess", "[]", "no predictions of reform_gqa by guess"),
     ("rome", "generation", "[]", "--formulation is for one prediction file of ReForm-Eval"),
 )
 def test_a_wrong_prediction_file_is_one_message(
