@@ -87,7 +87,7 @@ class Benchmark:
     record: type[Record]
     metrics: Metrics
     judge: tuple[RequestKind, ...] = ()
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ("task",)
     by_task: bool = False
     order: Sequence[str] = ()
     columns: tuple[str, ...]
