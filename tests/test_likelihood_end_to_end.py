@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from tests.support.lmms import Run, run_lmms_eval
+from tests.support.lmms import run_lmms_eval
 
 OPTIONS = ["cat", "a dog that barks", "x", "né", "nothing of the kind"]
 TASK = """\
@@ -39,57 +39,36 @@ def images(doc):
 
 def process_results(doc, results):
     _, _, totals, tokens = zip(*map(literal_eval, results))
-    return {
-        "by_sum": totals.index(max(totals)) == doc["answer"],
-        "totals": [round(each, 5) for each in totals],
-        "tokens": tokens,
-    }
+    best = totals.index(max(totals)) == doc["answer"]
+    return {"by_sum": best, "totals": totals, "tokens": tokens}
 """
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The folder of the task."""
-    made = tmp_path_factory.mktemp("choice")
-    Image.new("RGB", (30, 40), "red").save(made / "red.png")
-    Image.new("RGB", (60, 20), "blue").save(made / "blue.png")
+def test_options_are_scored_with_their_images(tmp_path: Path, tiny_llava: str) -> None:
+    """Batches and several processes give the same sums."""
+    Image.new("RGB", (30, 40), "red").save(tmp_path / "red.png")
+    Image.new("RGB", (60, 20), "blue").save(tmp_path / "blue.png")
     pictures: list[list[str]] = [["red.png"], ["blue.png", "red.png"], [], ["blue.png"], []]
-    docs: list[dict[str, Any]] = [
+    docs = [
         {"question": f"What is {at}?", "images": images, "options": OPTIONS, "answer": 2}
         for at, images in enumerate(pictures)
     ]
-    (made / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
-    (made / "choice.py").write_text(CODE, encoding="utf-8")
-    (made / "rome_choice.yaml").write_text(TASK.replace("FOLDER", str(made)), encoding="utf-8")
-    return made
+    (tmp_path / "docs.json").write_text(json.dumps(docs), encoding="utf-8")
+    (tmp_path / "choice.py").write_text(CODE, encoding="utf-8")
+    task = TASK.replace("FOLDER", str(tmp_path))
+    (tmp_path / "rome_choice.yaml").write_text(task, encoding="utf-8")
 
+    def choose(name: str, *arguments: str, processes: int = 1) -> dict[int, Any]:
+        model = ("--model", "hf_multimodal", "--model_args", tiny_llava, *arguments)
+        tasks = ("--tasks", "rome_choice", "--include_path", str(tmp_path))
+        done = run_lmms_eval(tmp_path / name, *model, *tasks, processes=processes)
+        assert done.results["rome_choice"]["by_sum,none"] == 1  # with a random model
+        return done.samples("rome_choice")
 
-def choose(out: Path, folder: Path, *arguments: str, processes: int = 1) -> Run:
-    tasks = ("--tasks", "rome_choice", "--include_path", str(folder))
-    return run_lmms_eval(out, *arguments, *tasks, processes=processes)
-
-
-def outcomes(done: Run) -> dict[int, Any]:
-    kept = ("totals", "tokens", "by_sum")
-    samples = done.samples("rome_choice")
-    return {at: {name: sample[name] for name in kept} for at, sample in samples.items()}
-
-
-def test_options_are_scored_with_their_images(
-    tmp_path: Path, folder: Path, tiny_llava: str
-) -> None:
-    """Batches and several processes give the same sums."""
-    model = ("--model", "hf_multimodal", "--model_args", tiny_llava)
-    first = choose(tmp_path / "1", folder, *model)
-    found = outcomes(first)
-    assert set(found) == set(range(5))
-    for each in found.values():
-        assert list(each["tokens"]) == [len(f" {option}".encode()) for option in OPTIONS]
-        assert each["by_sum"] is True  # longer options have lower sums with a random model
+    found = choose("1")
+    two = choose("2", "--batch_size", "4", processes=2)
+    assert set(found) == set(two) == set(range(5))
     assert len({tuple(each["totals"]) for each in found.values()}) == 5
-    assert first.results["rome_choice"]["by_sum,none"] == 1
-    two = outcomes(choose(tmp_path / "3", folder, *model, "--batch_size", "4", processes=2))
-    assert set(two) == set(found)
-    for at, each in two.items():
-        assert each["totals"] == pytest.approx(found[at]["totals"], abs=1e-4)
-        assert each["tokens"] == found[at]["tokens"]
+    for at, each in found.items():
+        assert list(each["tokens"]) == [len(f" {option}".encode()) for option in OPTIONS]
+        assert two[at]["totals"] == pytest.approx(each["totals"], abs=1e-4)

@@ -19,10 +19,10 @@ SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd"
 """A set of each kind and of most formats."""
 
 
-def image_text(colour: str = "red", size: tuple[int, int] = (64, 48)) -> str:
+def image_text(colour: str = "red") -> str:
     """A drawing as base64 text."""
     file = io.BytesIO()
-    Image.new("RGB", size, colour).save(file, "PNG")
+    Image.new("RGB", (64, 48), colour).save(file, "PNG")
     return base64.b64encode(file.getvalue()).decode()
 
 
@@ -37,44 +37,19 @@ def content_of(name: str, count: int = 3) -> Any:
 
 
 def _record(name: str, at: int) -> dict[str, Any]:
-    image = image_text(("red", "green", "blue", "gold")[at % 4])
-    options = ["a red sheet", "a green sheet", "a blue sheet", "a gold sheet"]
+    image, place = image_text(("red", "green", "blue", "gold")[at % 4]), [10, 8, 40, 30]
+    sheets = ["a red sheet", "a green sheet", "a blue sheet", "a gold sheet"]
+    asked, several = {"question_id": at, "image": image}, [f"({each})?" for each in range(5)]
     records: Mapping[str, dict[str, Any]] = {
-        "gqa": {
-            "question_id": f"g{at}",
-            "image_id": image,
-            "question": "What is it?",
-            "answer": options[at % 4],
-            "answer_options": options,
-        },
+        "gqa": {"question_id": f"g{at}", "image_id": image, "question": "What is it?"}
+        | {"answer": sheets[at % 4], "answer_options": sheets},
         "coco_itm": {"img": image, "anno": f"A {{sheet}} numbered {at}", "gt": at % 2},
-        "vsr": {
-            "question_id": at,
-            "image": image,
-            "question": [f"Which one fits ({each})?" for each in range(5)],
-            "answer": at % 2,
-            "answer_options": ["The sheet is plain", "The sheet is striped."],
-        },
-        "ic15_grounded": {
-            "question_id": at,
-            "image": image,
-            "question": [f"What does the red box hold ({each})?" for each in range(5)],
-            "answer_txt": ["EXIT", "24-hours", "café"][at % 3],
-            "bbox": [10, 8, 40, 30],
-        },
-        "textocr": {
-            "question_id": at,
-            "image": image,
-            "question": ["What does it say?"],
-            "answer_txt": "EXIT",
-            "bbox": [10, 8, 40, 30],
-        },
-        "funsd": {
-            "question_id": at,
-            "image": image,
-            "question": 'what is "total"?',
-            "answer_txt": "12.50",
-        },
+        "vsr": {**asked, "question": several, "answer": at % 2}
+        | {"answer_options": ["The sheet is plain", "The sheet is striped."]},
+        "ic15_grounded": {**asked, "question": several, "bbox": place}
+        | {"answer_txt": ["EXIT", "24-hours", "café"][at % 3]},
+        "textocr": {**asked, "question": ["What is it?"], "answer_txt": "EXIT", "bbox": place},
+        "funsd": {**asked, "question": 'what is "total"?', "answer_txt": "12.50"},
         "coco_caption": {"img": image, "annos": ["A coloured sheet.", "a plain sheet of paper"]},
     }
     return records[name]
@@ -89,12 +64,7 @@ def _dialogues(count: int) -> dict[str, Any]:
         "questions": ["is it a sheet from NYC", "what colour has it?"],
         "answers": ["yes", "no", "can't tell", "one of NYC's"],
         "dialogs": [
-            {
-                "image_id": 100 + at,
-                "image_base64": image_text("navy"),
-                "caption": "a sheet",
-                "dialog": rounds,
-            }
+            {"image_id": 100 + at, "image_base64": image_text("navy"), "dialog": rounds}
             for at in range(count)
         ],
     }
@@ -112,24 +82,24 @@ def with_dialogues(*rounds: int) -> Any:
 def write_reform(folder: Path, count: int = 3, **changed: Any) -> Path:
     """Writes the files of ``SETS`` below ``huggingface_data`` of a folder, and returns the folder.
 
-    Args:
-        changed: contents by name that replace ours; a text or bytes is written unchanged.
+    ``changed``: contents by name that replace ours.
     """
     for name in SETS:
         write_set(folder, data_sets()[name], changed.get(name, content_of(name, count)))
     return folder
 
 
-def write_set(folder: Path, chosen: DataSet, content: Any) -> Path:
-    """Writes the file of a set."""
+def write_set(folder: Path, chosen: DataSet, content: Any) -> None:
+    """Writes the file of a set; a text is written unchanged."""
     path = folder / "huggingface_data" / chosen.file
     path.parent.mkdir(parents=True, exist_ok=True)
-    if isinstance(content, bytes):
-        path.write_bytes(content)
-    else:
-        text = content if isinstance(content, str) else json.dumps(content)
-        path.write_text(text, encoding="utf-8")
-    return path
+    text = content if isinstance(content, str) else json.dumps(content)
+    path.write_text(text, encoding="utf-8")
+
+
+def documents(part: str) -> list[dict[str, Any]]:
+    """The documents of a task, by its name without ``reform_``."""
+    return list(load(part).documents)
 
 
 def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
@@ -137,21 +107,11 @@ def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
     asked: list[str] = [doc_to_text(doc, lmms_eval_specific_kwargs=None)]
     said, info = [outputs[0]], None
     while True:
-        images, text, is_over, said, info = doc_to_text(
-            doc,
-            lmms_eval_specific_kwargs=None,
-            previous_output=list(said),
-            round_idx=len(asked),
-            previous_round_info=info,
-        )
+        given = {"previous_output": list(said), "previous_round_info": info}
+        images, text, is_over, said, info = doc_to_text(doc, round_idx=len(asked), **given)
         assert said == list(outputs[: len(asked)])
         if is_over:
             return asked
         assert [image.mode for image in images] == ["RGB"]
         asked.append(text)
         said = [*said, outputs[len(asked) - 1]]
-
-
-def documents(part: str) -> list[dict[str, Any]]:
-    """The documents of a task, by its name without ``reform_``."""
-    return list(load(part).documents)

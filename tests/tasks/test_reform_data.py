@@ -13,7 +13,6 @@ from lmms_eval.tasks import TaskManager, get_task_dict
 from lmms_eval.utils import load_yaml_config
 from PIL import Image
 
-from lmms_rpts.base.settings import SettingError
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.reform_eval.data import read_samples, with_boxes
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, GROUPS, data_sets
@@ -30,12 +29,6 @@ from tests.support.tables import table
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("REFORM_PATH", str(tmp_path / "reform"))
     return write_reform(tmp_path / "reform")
-
-
-def test_the_table_has_61_sets_of_8_dimensions() -> None:
-    assert len(data_sets()) == len(GROUPS["reform_eval"]) == 61
-    assert len(GROUPS["reform_eval_likelihood"]) == 42
-    assert {each.dimension for each in data_sets().values()} == {*DIMENSIONS.values()}
 
 
 @table(
@@ -76,20 +69,15 @@ def test_the_task_files_are_those_that_the_script_writes() -> None:
     found = {each.name: each.read_text(encoding="utf-8") for each in FOLDER.glob("*.yaml")}
     assert found == task_files()
     assert max(len(text.splitlines()) for text in found.values() if "task: reform" in text) <= 4
-
-
-def test_groups_are_built_with_equal_weights() -> None:
-    whole, captions = (
-        load_yaml_config(str(FOLDER / f"{name}.yaml"))
-        for name in ("reform_eval", "reform_description")
-    )
+    whole = load_yaml_config(str(FOLDER / "reform_eval.yaml"))
     assert tuple(whole["task"]) == GROUPS["reform_eval"]
     assert not any(each["weight_by_size"] for each in whole["aggregate_metric_list"])
-    named = [each["metric"] for each in captions["aggregate_metric_list"]]
-    assert named == ["cider", "rouge_l", "bleu_4"]
 
 
-def test_every_set_of_the_reference_is_read_whole(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_61_sets_of_the_reference_are_read(monkeypatch: pytest.MonkeyPatch) -> None:
+    assert len(data_sets()) == len(GROUPS["reform_eval"]) == 61
+    assert len(GROUPS["reform_eval_likelihood"]) == 42
+    assert {each.dimension for each in data_sets().values()} == {*DIMENSIONS.values()}
     monkeypatch.setenv("REFORM_PATH", str(reference("reform_eval/data_samples/ReForm-Eval-Data")))
     for name in data_sets():
         question = load(name).questions[-1]
@@ -100,7 +88,6 @@ def test_every_set_of_the_reference_is_read_whole(monkeypatch: pytest.MonkeyPatc
     "how, boxes, red, white",
     ("xywh 3", [[10, 8, 20, 10]], [(10, 8), (9, 7), (30, 18), (31, 19)], [(12, 10), (7, 8)]),
     ("xyxy 2", [[10, 8, 30, 18]], [(10, 8), (30, 18)], [(20, 13), (7, 8)]),
-    ("xywh 5", [[10, 8, 20, 10]], [(8, 6), (12, 8), (10, 10)], [(20, 13), (6, 6)]),
     ("xyxy 2", [[30, 18, 10, 8]], [(10, 8), (30, 18)], [(20, 13)]),
     ("xyxy 2", [[-5, -5, 900, 18]], [(20, 18)], [(20, 10)]),
 )
@@ -118,11 +105,9 @@ def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -
 @table(
     "name, changes, said",
     ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON: Unterminated string"),
-    ("gqa", "[" * 100_000, "is not valid JSON: it is nested too deeply"),
     ("gqa", "[]", "should contain one object, not 0 rows"),
     ("gqa", {"version": "1.0"}, "'version' should be '2.0', not '1.0' (these"),
     ("gqa", {"data": []}, "contains no record"),
-    ("gqa", {"data": {}}, "'data' should be a list, not {}"),
     ("gqa", {"image_id": None}, "record 1: 'image_id' is missing"),
     ("gqa", {"image_id": "abcd"}, "has an image that cannot be read: cannot identify image file"),
     ("gqa", {"image_id": "not base64!"}, "has an image that cannot be read: Only base64 data"),
@@ -133,8 +118,6 @@ def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -
     ("gqa", {"question": {"a": 1}}, "should be a string, not {'a': 1}"),
     ("coco_itm", {"gt": 2}, "is 2, but the options are numbered from 0"),
     ("ic15_grounded", {"bbox": [1, 2, 3]}, "should be four numbers"),
-    ("ic15_grounded", {"bbox": [[1, 2, 3, 1e400]]}, "four numbers"),
-    ("coco_caption", {"annos": []}, "'annos' is an empty list"),
     ("visdial", {"data": {"questions": 3}}, "'answers' is missing"),
 )
 def test_a_broken_file_is_reported_before_a_model_is_loaded(
@@ -170,44 +153,18 @@ def test_missing_files_are_reported_with_the_sets_that_are_there(
         check_tasks(["reform_gqa", "reform_vizwiz"])
     assert "--tasks reform_coco_goi,reform_coco_mos" not in str(raised.value)
     assert "reform_gqa" in str(raised.value).rpartition("--tasks")[2]
-    monkeypatch.setenv("REFORM_PATH", str(folder / "nowhere"))
-    with pytest.raises(DataError, match="GQA is missing"):
-        check_tasks(["reform_gqa"])
-
-
-@table("shape", "plain", "indented", "lines", "escaped")
-def test_all_shapes_of_json_are_read_alike(
-    shape: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    records = [
-        {"id": at, "image": image_text(), "question": "?", "answer": 1, "options": ["a", "b"]}
-        for at in range(3)
-    ]
-    texts = {
-        "plain": json.dumps(records),
-        "indented": json.dumps(records, indent=2),
-        "lines": "\n".join(map(json.dumps, records)),
-        "escaped": json.dumps(records).replace("/", "\\/"),
-    }
-    monkeypatch.setenv("REFORM_PATH", str(tmp_path))
-    write_set(tmp_path, data_sets()["cifar10"], texts[shape])
-    found = load("cifar10").questions[::5]
-    assert [open_image(each).getpixel((0, 0)) for each in found] == [(255, 0, 0)] * 3
-
-
-@table("name, value", ("duplicates", 0), ("seed", 9**18), ("limit", 0), ("marks", "Upper"))
-def test_settings_that_can_not_be_are_refused(
-    name: str, value: Any, folder: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    configure(monkeypatch, reform={name: value})
-    with pytest.raises(SettingError, match=f"{name}={value!r} in .*: should be"):
-        check_tasks(["reform_gqa"])
-
-
-def test_a_changed_file_is_read_again(folder: Path) -> None:
-    assert len(documents("gqa")) == 15
     write_set(folder, data_sets()["gqa"], content_of("gqa", 2))
-    assert len(documents("gqa")) == 10
+    assert len(documents("gqa")) == 10  # a changed file is read again
+
+
+def test_all_shapes_of_json_are_read_alike(folder: Path) -> None:
+    record = {"image": image_text(), "question": "?", "answer": 1, "options": ["a", "b"]}
+    records = [record | {"id": at} for at in range(3)]
+    plain, lines = json.dumps(records), "\n".join(map(json.dumps, records))
+    for text in (plain, lines, json.dumps(records, indent=2), plain.replace("/", "\\/")):
+        write_set(folder, data_sets()["cifar10"], text)
+        found = load("cifar10").questions[::5]
+        assert [open_image(each).getpixel((0, 0)) for each in found] == [(255, 0, 0)] * 3
 
 
 _JSON = st.recursive(

@@ -130,15 +130,9 @@ def test_the_digest_is_of_the_wordings_alone(tmp_path: Path) -> None:
     first = parsed(tmp_path / "first", content)
     more = {title: each | {"config": title} for title, each in reversed(content.items())}
     assert parsed(tmp_path / "more", more).sha256 == first.sha256
+    assert parsed(tmp_path / "empty", {}).of(SETS["clevr"], "generation") == ()
     content["GQA"] = entry(SETS["gqa"], "Listen")
     assert parsed(tmp_path / "other", content).sha256 != first.sha256
-
-
-def test_clevr_alone_may_lack_instructions(tmp_path: Path) -> None:
-    found = parsed(tmp_path / "lists", {each.title: {"in_context": None} for each in SETS.values()})
-    assert found.of(SETS["clevr"], "generation") == found.of(SETS["clevr"], "likelihood") == ()
-    with pytest.raises(DataError, match="GQA has no instructions_generation"):
-        found.of(SETS["gqa"], "generation")
 
 
 def of_gqa(**fields: Any) -> str:
