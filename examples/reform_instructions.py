@@ -20,7 +20,7 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
-from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets
+from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
 
 LISTS = ("instruction_list", "in_context_history")
 LOADERS = dict(

@@ -35,7 +35,7 @@ LONG = [
     "report/rating_page", "host/hf_multimodal", "hostile_texts", "fork_server",
     "reform_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "host/other_tasks",
-    "tasks/reform_captions",
+    "tasks/reform_published",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling",
     "report/writing", "architecture",

@@ -23,8 +23,9 @@ from lmms_rpts.report import markup
 from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
 from lmms_rpts.tasks.cmmath.questions import form_of
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.filter import outputs_of
 from lmms_rpts.tasks.reform_eval.prompts import reply
+from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
+from lmms_rpts.tasks.reform_eval.scorer import outputs_of
 from lmms_rpts.tasks.rome.matchers import match
 from tests.support.growth import assert_linear
 from tests.support.tables import table
@@ -71,7 +72,7 @@ def grade_reform(text: str) -> None:
     for matcher in (published.ocr_open_ended, published.kie_open_ended):
         matcher(text, "a a a a a a a a b")
         matcher(text, text[: len(text) // 2] + "x")
-    asked = {"options": ["Yes", "No"], "order": [0, 1], "marks": "AB"}
+    asked = ReformQuestion.of({"options": ["Yes", "No"], "order": [0, 1], "marks": "AB"})
     reply(text, asked, "upper", begun=True)
     for outputs in (f"('{text}', None)", f"({text})"):
         outputs_of(outputs)

@@ -14,7 +14,7 @@ HEAVY = ("lmms_eval", "datasets", "torch", "transformers", "openai", "matplotlib
 FRAMES = ("pandas", "scipy")
 ENGINE = ("numpy", "jinja2")
 PAGES = ("jinja2", "lmms_rpts.report.pages", "lmms_rpts.host.task_files")
-GRADERS = tuple(f"lmms_rpts.tasks.{name}.record" for name in ("rome", "cmmath", "reform_eval"))
+GRADERS = tuple(f"lmms_rpts.tasks.{name}.scorer" for name in ("rome", "cmmath", "reform_eval"))
 _PROGRAM = (
     "import sys\n"
     "from lmms_rpts.cli import app\n"

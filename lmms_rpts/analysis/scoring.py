@@ -34,9 +34,9 @@ from lmms_rpts.runs.responses import (
 from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
-from lmms_rpts.tasks.aggregation import mean, mean_of_scored, mean_over_tasks
+from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
-from lmms_rpts.tasks.registry import TASKS, configuration, read_questions, scorer_of
+from lmms_rpts.tasks.registry import TASKS, configuration, read_questions
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
@@ -141,7 +141,7 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
 
 def members_of(task: str) -> tuple[str, ...]:
     """The tasks of a group of ours; of any other name the name."""
-    return TASKS[task].members(task) if task in TASKS else (task,)
+    return TASKS[task].groups.get(task, (task,)) if task in TASKS else (task,)
 
 
 def plan_run(
@@ -210,7 +210,7 @@ def _plan_own(
         if there and selection.holds(at, question.id):
             found[at] = document
     if found:
-        scorer = scorer_of(task, settings)
+        scorer = TASKS[task].scorer(task, settings, None)
         yield TaskPlan(
             task, scorer, lambda at: scorer.question(questions[at]), found, len(questions)
         )
@@ -362,8 +362,7 @@ async def score_run(
             plan.scorer.report()
             if plan.name in TASKS and TASKS[plan.name].name == "rome":
                 scores[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
-            means = {name: mean_of_scored(each) for name, each in values.items()}
-            results[plan.name] = {"alias": plan.name, **metric_results(values, means)}
+            results[plan.name] = {"alias": plan.name, **metric_results(values)}
         scored.results = {
             "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
             "configs": {plan.name: {"task": plan.name} for plan in plans},
@@ -427,9 +426,12 @@ async def _score_task(
     current, rows, samples = -1, list[dict[str, Any]](), list[Sample]()
 
     def close() -> None:
-        means = {each.name: mean(row[each.name] for row in rows) for each in metrics}
-        for name, value in means.items():
-            values[name].append(value)
+        means: dict[str, float | None] = {}
+        for each in metrics:
+            known = [row[each.name] for row in rows if row[each.name] is not None]
+            # Not fsum: as in lmms-eval's process_results, to the last bit.
+            means[each.name] = sum(known) / len(known) if known else None
+            values[each.name].append(means[each.name])
         if writer is not None:
             writer.add(plan.name, current, samples, means)
 
@@ -470,9 +472,7 @@ async def _score_response(
         record = record.graded(
             plan.is_right(document.metrics) if document and said.is_first else None
         )
-    shown = question.shown
-    gold = " | ".join(shown.gold if shown.right is None else [shown.options[shown.right]])
-    return at, Sample(said.text, said.tokens, record.to_json(), gold, entry), record
+    return at, Sample(said.text, said.tokens, record.to_json(), question.gold, entry), record
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
@@ -573,7 +573,7 @@ def _task_questions(
     found: dict[str, tuple[Scorer, Any]] = {}
     members = read_questions(task)
     for member, questions in members.items():
-        scorer = scorer_of(member, settings)
+        scorer = TASKS[member].scorer(member, settings, None)
         for at, question in enumerate(questions):
             make = partial(_question, scorer, member, question, at)
             found.setdefault(f"id {question.id}", (scorer, make))

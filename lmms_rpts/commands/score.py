@@ -20,16 +20,18 @@ import typer
 from lmms_rpts.analysis.scoring import (
     Scored,
     Selection,
+    TaskPlan,
     find_responses,
     guess_name,
     plan_run,
     score_run,
 )
 from lmms_rpts.base.escaping import did_you_mean, listed
+from lmms_rpts.base.rows import Row
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
 from lmms_rpts.runs.files import check_writable
-from lmms_rpts.runs.responses import RunKey, SavedResponses
+from lmms_rpts.runs.responses import RunKey, SavedDocument, SavedResponses
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
@@ -101,6 +103,14 @@ def score(
             show_default=False,
         ),
     ] = None,
+    formulation: Annotated[
+        str | None,
+        typer.Option(
+            help="SAMPLES is a prediction file of ReForm-Eval's published code, of the set that "
+            "--task names; how its answers were given: generation or likelihood.",
+            show_default=False,
+        ),
+    ] = None,
     requests: Annotated[
         Path | None,
         typer.Option(help="Write the requests without a reply, for a batch API (docs/scale.md)."),
@@ -121,15 +131,12 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    _settle(task, annotations, grader)
+    if annotations or grader:
+        _settle(task, annotations, grader)
     settings = load_settings(judge=judge)
-    if page:
-        from lmms_rpts.commands.report import check_page
-
-        check_page(page)
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    _check_output(samples, output, page)
+    if formulation is not None:
+        return _score_predictions(samples, task, formulation, name, output, page)
     chosen = tuple(part for each in ids or () for part in each.split(",") if part)
     if ids and not chosen:
         fail("--ids names no document: use --ids ID,ID")
@@ -178,6 +185,46 @@ def score(
     except OSError as error:
         fail_to_write(checked, error)
     _end(done, output, page, include_path)
+
+
+def _check_output(samples: Sequence[Path], output: Path, page: Path | None) -> None:
+    """Refuse places for results and page that cannot be, before anything is scored."""
+    if page:
+        from lmms_rpts.commands.report import check_page
+
+        check_page(page)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+
+
+def _score_predictions(
+    files: Sequence[Path],
+    task: str | None,
+    formulation: str,
+    name: str | None,
+    output: Path,
+    page: Path | None,
+) -> None:
+    """Score a prediction file of a benchmark's published code, which needs no other data."""
+    read = TASKS[task].predictions if task is not None and task in TASKS else None
+    if read is None or len(files) != 1:
+        fail(
+            "--formulation is for one prediction file of ReForm-Eval's published code: name its "
+            "set with --task, such as reform_gqa"
+        )
+    scorer, rows = read(files[0], str(task), formulation)
+    documents: dict[int, SavedDocument | None] = {
+        at: SavedDocument([(Row(files[0], f"row {at}", at, {"response": text}), None)])
+        for at, (_, text) in enumerate(rows)
+    }
+    plan = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
+    scoring = score_run(
+        [plan], name or guess_name(files), load_settings(), source=str(files[0]), output=output
+    )
+    scored = asyncio.run(scoring)
+    _show(scored, alone=True)
+    _end([scored], output, page, None)
 
 
 def _settle(task: str | None, annotations: Path | None, grader: str | None) -> None:

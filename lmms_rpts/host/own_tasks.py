@@ -91,6 +91,8 @@ def load_data(task: Any, dataset_kwargs: Any = None) -> None:
         )
     elif part in benchmark.tasks.values():
         found = benchmark.load(part)
+        if tokens := benchmark.tokens(part):
+            config.generation_kwargs["max_new_tokens"] = tokens
     else:
         parts = ", ".join(dict.fromkeys(benchmark.tasks.values()))
         raise DataError(

@@ -233,7 +233,8 @@ def extract_chain(
 
     ``is_answer`` recognizes the lines that state the final answer, which are not steps.
     """
-    blocks, stray = find_blocks(_with_labels(text), is_answer)
+    labelled = _with_labels(text) if _STEP_MARK.search(text) else text
+    blocks, stray = find_blocks(labelled, is_answer)
     style: Style = "steps"
     chosen = [block for block in blocks if block.kind != "numbered"]
     if not chosen:
@@ -264,11 +265,9 @@ def extract_chain(
 
 
 def _with_labels(text: str) -> str:
-    """The text with ``Step 1: `` before each step, if it has marks such as <STEP1>."""
+    """A text with marks such as <STEP1>, with ``Step 1: `` before each step instead."""
     first, *rest = _STEP_MARK.split(text)
     numbers, said = rest[::2], rest[1::2]
-    if not numbers:
-        return text
     if first.rpartition("\n")[2].strip():  # each mark stands behind its step
         said, first = [first, *said[:-1]], said[-1]
     steps = [f"Step {at}: {step.strip()}" for at, step in zip(numbers, said, strict=True)]

@@ -141,10 +141,10 @@ class Asked(Model):
                 given[name] = doc.get(key)
         try:
             asked = cls.model_validate({**given, **known}, by_name=True)
-        except ValidationError:
-            kinds = {name: cls.model_fields[name].annotation for name in given}
-            read = {name: _recorded(value, kinds[name]) for name, value in given.items()}
-            asked = cls.model_validate({**read, **known}, by_name=True)
+        except ValidationError as error:
+            odd = {str(fault["loc"][0]) for fault in error.errors()} & given.keys()
+            read = {name: _recorded(given[name], cls.model_fields[name].annotation) for name in odd}
+            asked = cls.model_validate({**given, **read, **known}, by_name=True)
         asked._document = doc
         return asked
 
@@ -167,6 +167,12 @@ class Asked(Model):
     def image_files(self) -> Sequence[str]:
         """The file names of its images."""
         return self.shown.images
+
+    @property
+    def gold(self) -> str:
+        """The gold answers, or the right option, as one text."""
+        shown = self.shown
+        return " | ".join(shown.gold if shown.right is None else [shown.options[shown.right]])
 
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request of this kind about a response.

@@ -116,16 +116,16 @@ def open_run(folder: Path) -> Iterator[RunWriter]:
             draft.unlink(missing_ok=True)
 
 
-def metric_results(values: Mapping[str, Sequence[Any]], means: Mapping[str, float]) -> Any:
-    """The results of a task, with the standard errors of the means as lmms-eval calculates them.
+def metric_results(values: Mapping[str, Sequence[float | None]]) -> Any:
+    """The results of a task: means and their standard errors, as lmms-eval calculates them.
 
     Args:
         values: by metric, one value per document; None: it has none.
-        means: the aggregated values.
     """
     found: dict[str, Any] = {}
-    for name, mean in means.items():
-        numbers = [each for each in values[name] if isinstance(each, int | float)]
+    for name, each_document in values.items():
+        numbers = [each for each in each_document if each is not None]
+        mean = math.fsum(numbers) / len(numbers) if numbers else math.nan
         error = statistics.stdev(numbers) / math.sqrt(len(numbers)) if len(numbers) > 1 else "N/A"
         found |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": error}
     return found

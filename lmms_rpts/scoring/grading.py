@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Literal
 
 from loguru import logger
 from pydantic import ValidationError
@@ -29,7 +29,7 @@ class Given:
     """The parts of a response: the text that is graded, where it was, and the thinking."""
 
     answer: str = ""
-    source: ReasoningSource = "response"
+    source: ReasoningSource | Literal["likelihood"] = "response"
     thinking: str = ""
 
 

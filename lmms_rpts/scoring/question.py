@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
-from pydantic import AfterValidator, BeforeValidator, Field, PrivateAttr, ValidationError
+from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
 
 from lmms_rpts.base.escaping import count
 from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown
@@ -74,20 +74,6 @@ def judge_images(
     return tuple(JudgeImage(name.format(at), partial(image, at), longest) for at in range(count))
 
 
-_ABILITIES = {
-    "识别": "Recognition",
-    "常识": "Commonsense",
-    "空间感知": "Spatial awareness",
-    "数学": "Math",
-    "比较图像": "Compare images",
-}
-"""English names of the abilities in the Chinese texts of RPTS-Eval."""
-
-
-def _in_english(abilities: tuple[str, ...]) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(_ABILITIES.get(name, name) for name in abilities))
-
-
 # --- the question --------------------------------------------------------------------------------
 
 
@@ -96,9 +82,7 @@ class Question(Asked):
 
     own_id: OwnId = Field(alias="id", description="id of the document in the data")
     language: Language = Field(description="language of the document")
-    ability: Annotated[Several[Text], AfterValidator(_in_english)] = Field(
-        description="abilities that the document tests, in English if RPTS-Eval names them so"
-    )
+    ability: Several[Text] = Field(description="abilities that the document tests")
     relation: Text | None = Field(
         description="guided, adversarial or independent; null if the data do not give it (the "
         "release of RPTS-Eval does not)"
@@ -135,7 +119,7 @@ class Question(Asked):
         """The id in the data as text; else the document's number in the data."""
         if self.own_id is None:
             return str(self.key[1])
-        return self.own_id if isinstance(self.own_id, str) else shown(self.own_id)
+        return shown(self.own_id) if isinstance(self.own_id, float) else str(self.own_id)
 
     @property
     def gold(self) -> str:

@@ -63,6 +63,11 @@ class Benchmark:
         remedy: the command that decides what the rules left undecided in the folder ``{}``.
         answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
+        predictions: reads a prediction file of its published code, whatever its name, given the
+            task and how answers were given; returns what grades them, and the questions with their
+            predictions.
+        tokens: the maximum number of new tokens of answers to a part, where a setting replaces that
+            of the task file; else None.
         images: the folder of the images of a part on this machine, or None; no downloads.
         picture: the Pillow image of a question that names no image file, or None; its arguments
             are the question and the folder of ``--images``, or None. No downloads.
@@ -90,6 +95,8 @@ class Benchmark:
     remedy: str = ""
     answers: AnswerGrader | None = None
     foreign: Callable[[Path], Any] | None = None
+    predictions: Callable[[Path, str, str], tuple[Scorer, Sequence[Any]]] | None = None
+    tokens: Callable[[str], int | None] = lambda part: None
     images: Callable[[str], Path | None] = lambda part: None
     picture: Callable[[Any, Path | None], Any] | None = None
 
@@ -97,7 +104,3 @@ class Benchmark:
     def data_variable(self) -> str:
         """The variable with the path of its data."""
         return self.settings.VARIABLES["path"][0]
-
-    def members(self, name: str) -> tuple[str, ...]:
-        """The tasks of a group; of a task only itself."""
-        return self.groups.get(name, (name,))

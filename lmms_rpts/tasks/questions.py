@@ -6,7 +6,7 @@ A valid question becomes a document of a task; the faults of all others are list
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -176,19 +176,20 @@ class QuestionFiles(Generic[Q]):
         """
         source = self.source(part)
         found = [each.stat() for each in source.files]
-        return _load(self, source, part, tuple((it.st_mtime_ns, it.st_size) for it in found))
+        stamps = tuple((it.st_mtime_ns, it.st_size) for it in found)
+        key = (self, source, part, stamps)
+        if key not in _LOADED:
+            questions, faults, left_out = _read(self, source._replace(images=None), stamps)
+            concerned = {"", part, *[IMAGES] * (source.images is not None)}
+            if wrongs := [fault for of, fault in faults if not part or of in concerned]:
+                raise_faults(source.place, wrongs, source.remedy)
+            asked = (it for it in questions if not part or self.part_of(it) in ("", part))
+            _LOADED[key] = Questions(source, tuple(asked), part, self.what, left_out, self.visual)
+        return _LOADED[key]
 
 
-@lru_cache(maxsize=256)
-def _load(
-    files: QuestionFiles[Q], source: Source, part: str, stamps: tuple[tuple[int, int], ...]
-) -> Questions[Q]:
-    questions, faults, left_out = _read(files, source._replace(images=None), stamps)
-    concerned = {"", part, *[IMAGES] * (source.images is not None)}
-    wrongs = [fault for of, fault in faults if not part or of in concerned]
-    raise_faults(source.place, wrongs, source.remedy)
-    chosen = tuple(each for each in questions if files.part_of(each) in ("", part) or not part)
-    return Questions(source, chosen, part, files.what, left_out, files.visual)
+# The questions of each part: they keep their data set, and every task of a part has the same.
+_LOADED: dict[Any, Questions[Any]] = {}
 
 
 @lru_cache(maxsize=16)
@@ -228,26 +229,32 @@ def read_questions(
     asks = any(files.needed <= entry.keys() for entry in entries)
     found: list[tuple[str, Q]] = []
     faults: list[tuple[str, str]] = []
-    left_out, seen = 0, set()
+    left_out, seen = 0, set[str]()
     for entry, row in zip(entries, rows, strict=True):
         # A damaged line may be a question; a JSON value other than an object is not.
         if not asks and not (row.fault and row.place.startswith("line")):
             continue
-        name = _name_of(files.what, row, entry.get(files.identity))
         part, image_fault = ("", "") if row.fault else files.prepare(entry, row, source)
-        question = _validated(files.kind, name, row, entry)
-        if name in seen:
-            question = [f"{name} occurs more than once"]
-        seen.add(name)
-        if isinstance(question, list):
-            faults += ((part, fault) for fault in question)
-        elif files.usable(question):
+        question, wrongs = None, [f" {row.fault}"] if row.fault else []
+        try:
+            # Its place among the documents is not in the file.
+            place = {"task": "", "doc_id": 0}
+            question = None if row.fault else files.kind.model_validate({**entry, **place})
+        except ValidationError as error:
+            wrongs = [f": {fault}" for fault in all_faults(error)]
+        own: str = getattr(question, "id", "")
+        if question is not None and own in seen:
+            wrongs = [" occurs more than once"]
+        elif question is not None:
+            seen.add(own)
+            if not files.usable(question):
+                left_out += 1
+                continue  # its images are not used
             found.append((part, question))
-        else:
-            left_out += 1
-            continue  # its images are not used
-        if image_fault:
-            faults.append((IMAGES, f"{name}: {image_fault}"))
+        if wrongs or image_fault:
+            name = _name_of(files.what, row, entry.get(files.identity))
+            faults += ((part, f"{name}{fault}") for fault in wrongs)
+            faults += [(IMAGES, f"{name}: {image_fault}")] * bool(image_fault)
     return found, faults, left_out
 
 
@@ -257,14 +264,3 @@ def _name_of(what: str, row: Row, identity: object) -> str:
         return f"{what} {_identity(identity)!r}"
     except FieldError:
         return f"{row.file.name}, {row.place}"
-
-
-def _validated(kind: type[Q], name: str, row: Row, fields: Mapping[str, Any]) -> Q | list[str]:
-    """The question with these fields, or a list of its faults, each with its name."""
-    if row.fault:
-        return [f"{name} {row.fault}"]
-    try:
-        # Its place among the documents is not in the file.
-        return kind.model_validate({**fields, "task": "", "doc_id": 0})
-    except ValidationError as error:
-        return [f"{name}: {fault}" for fault in all_faults(error)]

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from functools import reduce
 from operator import or_
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from lmms_rpts.base.escaping import did_you_mean
 from lmms_rpts.base.settings import SettingError, Settings, Table, refuse_unknown
@@ -14,13 +14,13 @@ from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.cmmath.task import BENCHMARK as CMMATH
 from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.reform_eval.task import BENCHMARK as REFORM_EVAL
 from lmms_rpts.tasks.rome.task import BENCHMARK as ROME
 from lmms_rpts.tasks.rpts_eval.task import BENCHMARK as RPTS_EVAL
 
-if TYPE_CHECKING:
-    from lmms_rpts.scoring.scorer import Scorer
-
-BENCHMARKS: Mapping[str, Benchmark] = {each.name: each for each in (RPTS_EVAL, ROME, CMMATH)}
+BENCHMARKS: Mapping[str, Benchmark] = {
+    each.name: each for each in (RPTS_EVAL, ROME, CMMATH, REFORM_EVAL)
+}
 """All benchmarks by name."""
 TASKS: Mapping[str, Benchmark] = {
     name: each for each in BENCHMARKS.values() for name in (*each.tasks, *each.groups)
@@ -87,7 +87,7 @@ def record_schema() -> dict[str, Any]:
     """The JSON schema of the records of all benchmarks."""
     from pydantic import TypeAdapter
 
-    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))  # type: ignore[arg-type]
+    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))
     return TypeAdapter(kinds).json_schema(mode="serialization")
 
 
@@ -100,16 +100,11 @@ def check_tasks(names: Iterable[str]) -> None:
     for name in names:
         if name in TASKS:
             refuse_unknown(SETTINGS_TABLES)
-            for member in TASKS[name].members(name):
+            for member in TASKS[name].groups.get(name, (name,)):
                 TASKS[name].check(member)
 
 
 # --- questions, for commands that need no model --------------------------------------------------
-
-
-def scorer_of(task: str, settings: Settings) -> Scorer:
-    """How responses to one of our tasks are scored."""
-    return TASKS[task].scorer(task, settings, None)
 
 
 def read_questions(task: str) -> Mapping[str, tuple[Any, ...]]:
@@ -122,7 +117,7 @@ def read_questions(task: str) -> Mapping[str, tuple[Any, ...]]:
         known = ", ".join(TASKS)
         raise DataError(f"Unknown task {task!r}.{did_you_mean(task, TASKS)} Known tasks: {known}")
     benchmark = TASKS[task]
-    members = benchmark.members(task)
+    members = benchmark.groups.get(task, (task,))
     read = {each: benchmark.load(benchmark.tasks[each]).questions for each in members}
     found = {each: questions for each, questions in read.items() if questions}
     if not found:

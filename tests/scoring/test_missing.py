@@ -10,16 +10,12 @@ from typing import Any
 
 import pytest
 
+from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.reform_eval.benchmark import data_sets
-from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
 from tests.support import cmmath, rome
 from tests.support.filtered import filtered
 from tests.support.instances import make_doc
-from tests.support.reform import write_reform
+from tests.support.reform import documents, write_reform
 from tests.support.tables import table
 
 Doc = dict[str, Any]
@@ -27,17 +23,16 @@ FAILED = "[LMMS_EVAL_REQUEST_FAILED after 5 retries] Error code: 500 - the\x1b[3
 STEPS = "Conclusion 0: from Image 0, the clock shows nine.\nFinal answer: agree"
 
 
-def sample() -> Doc:
-    found: Doc = load_documents(data_sets()["gqa"], "generation")[0]
-    return found
+def grades(name: str, *given: Any) -> Any:
+    return all_filters()[name]().apply(*given)
 
 
 TASKS: dict[str, tuple[Callable[..., Any], Callable[[], Doc]]] = {
     "rpts_eval": (filtered, make_doc),
     "own data": (partial(filtered, answer="text"), partial(make_doc, answer="blue", options=[])),
-    "cmmath": (lambda *given: CmmathGradeFilter().apply(*given), cmmath.make_doc),
-    "rome": (lambda *given: RomeAnswerFilter().apply(*given), rome.make_doc),
-    "reform_eval": (lambda *given: ReformAnswerFilter().apply(*given), sample),
+    "cmmath": (partial(grades, "cmmath_grade"), cmmath.make_doc),
+    "rome": (partial(grades, "rome_answer"), rome.make_doc),
+    "reform_eval": (partial(grades, "reform_answer"), lambda: documents("gqa")[0]),
 }
 
 

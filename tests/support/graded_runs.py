@@ -9,11 +9,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.tasks.reform_eval.benchmark import TASKS
-from lmms_rpts.tasks.reform_eval.dataset import load_documents
-from lmms_rpts.tasks.reform_eval.filter import ReformAnswerFilter, ReformLikelihoodFilter
+from lmms_rpts.filters.grading import all_filters
 from tests.support.environment import configure
-from tests.support.reform import write_reform
+from tests.support.reform import documents, write_reform
 
 LOSSES = ((-3.0, False), (-1.5, True), (-2.25, False), (-9.0, False))
 """Results of a model for the options of a sample: the mean loss and whether it is greedy."""
@@ -35,14 +33,15 @@ def write_reform_runs(folder: Path, tasks: Iterable[str], right: Iterable[int]) 
 
 
 def _rows(task: str, right: set[int]) -> Iterable[dict[str, Any]]:
-    for at, document in enumerate(load_documents(*TASKS[task][:2])):
-        if TASKS[task][1] == "likelihood":
+    filters = all_filters()
+    for at, document in enumerate(documents(task.removeprefix("reform_"))):
+        if document["method"] == "likelihood":
             losses = [[each] for each in LOSSES[: len(document["options"])]]
-            written: Any = ReformLikelihoodFilter().apply(losses, [document] * len(losses))
+            written: Any = filters["reform_likelihood"]().apply(losses, [document] * len(losses))
             yield {"doc_id": at, "resps": losses, "filtered_resps": written}
             continue
         said = _answer(document, document["duplicate"] in right)
-        (written,) = ReformAnswerFilter().apply([[said]], [document])
+        (written,) = filters["reform_answer"]().apply([[said]], [document])
         yield {"doc_id": at, "resps": [said], "filtered_resps": written}
 
 

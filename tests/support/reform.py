@@ -11,9 +11,9 @@ from typing import Any
 
 from PIL import Image
 
-from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.benchmark import DataSet, data_sets
 from lmms_rpts.tasks.reform_eval.prompts import doc_to_text
+from lmms_rpts.tasks.reform_eval.sets import DataSet, data_sets
+from lmms_rpts.tasks.reform_eval.task import load
 
 SETS = ("textocr", "gqa", "coco_itm", "vsr", "visdial", "ic15_grounded", "funsd", "coco_caption")
 """A set of each kind and of most formats."""
@@ -152,10 +152,6 @@ def hold_as_text(doc: dict[str, Any], outputs: Sequence[Any]) -> list[str]:
         said = [*said, outputs[len(asked) - 1]]
 
 
-def chosen_text(prediction: Any, options: Sequence[str], *, likelihood: bool = False) -> Any:
-    """The published answer for instability and history: the chosen option, else the prediction."""
-    grade = published.single_choice_likelihood if likelihood else published.single_choice
-    index = grade(prediction)
-    if index is None or (likelihood and index != prediction):
-        return prediction
-    return options[index] if -len(options) <= index < len(options) else prediction
+def documents(part: str) -> list[dict[str, Any]]:
+    """The documents of a task, by its name without ``reform_``."""
+    return list(load(part).documents)

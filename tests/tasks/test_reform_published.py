@@ -4,24 +4,25 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
 from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from functools import cache, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 
 from lmms_rpts.tasks.reform_eval import published
-from lmms_rpts.tasks.reform_eval.benchmark import data_sets
-from lmms_rpts.tasks.reform_eval.data import read_samples, root_of, with_boxes
-from lmms_rpts.tasks.reform_eval.dataset import load_task
-from lmms_rpts.tasks.reform_eval.prompts import question_with_options, rounds_of
-from lmms_rpts.tasks.reform_eval.published import RAW
+from lmms_rpts.tasks.reform_eval.data import image_of, read_samples
+from lmms_rpts.tasks.reform_eval.questions import question_with_options
+from lmms_rpts.tasks.reform_eval.sets import data_sets
+from lmms_rpts.tasks.reform_eval.task import root_of
 from tests.support import reform_oracle
 from tests.support.environment import configure
 from tests.support.reference import reference
-from tests.support.reform import chosen_text, hold_as_text
+from tests.support.reform import documents, hold_as_text
 from tests.support.tables import table
 
 Case = dict[str, Any]
@@ -76,8 +77,7 @@ def information(case: Case) -> bool:
 
 
 def unstable(case: Case) -> bool:
-    found = published.instability(case["predictions"])
-    return same(found, case["expected"])
+    return same(published.instability(case["predictions"]), case["expected"])
 
 
 def over_rounds(case: Case) -> bool:
@@ -87,39 +87,34 @@ def over_rounds(case: Case) -> bool:
 
 def described(case: Case) -> bool:
     found = published.captions(case["results"], meteor=False)
-    return all(same(found[name], case["expected"][name]) for name in RAW)
+    return all(same(found[name], case["expected"][name]) for name in found)
 
 
 def whole_run(rows: Sequence[Case], formulation: str, *, likelihood: bool) -> dict[str, Any]:
     """Accuracy, format hit rate, instability, correlation and slope of rows."""
-    matchers = {
-        "OCROpenEnded": published.ocr_open_ended,
-        "KIEOpenEnded": published.kie_open_ended,
-        "SingleChoice": published.single_choice_likelihood
-        if likelihood
-        else published.single_choice,
-    }
+    match = {"OCROpenEnded": published.ocr_open_ended, "KIEOpenEnded": published.kie_open_ended}
+    find: Callable[[Any], Any] = published.single_choice
+    find = published.single_choice_likelihood if likelihood else find
     right, hits = [], []
     texts, rounds = defaultdict(list), defaultdict(list)
     for row in rows:
         prediction, answer = row["prediction"], row["answer"]
-        grade: Callable[..., Any] = matchers[formulation]
         if formulation == "SingleChoice":
-            index = grade(prediction)
+            index, options = find(prediction), row["answer_options"]
             right.append(index == int(answer))
             hits.append(index is not None)
-            text = chosen_text(prediction, row["answer_options"], likelihood=likelihood)
-            texts[str(row["sample_id"])].append(text)
+            offered = index is not None and -len(options) <= index < len(options)
+            offered = offered and (not likelihood or index == prediction)
+            texts[str(row["sample_id"])].append(options[index] if offered else prediction)
         else:
-            right.append(bool(grade(prediction, answer)))
+            right.append(bool(match[formulation](prediction, answer)))
             hits.append(True)
         rounds[str(row.get("round_id"))].append(right[-1])
     corr, slope = published.multi_round(rounds)
-    instability = published.instability(texts)
     return {
         "accuracy": float(np.mean(right)),
         "format_hit_rate": float(np.mean(hits)),
-        "instability": None if math.isnan(instability) else instability,
+        "instability": published.instability(texts),
         "corr": corr,
         "slope": slope,
     }
@@ -205,29 +200,60 @@ def test_instability_of_nothing_and_of_lists() -> None:
     assert math.isnan(published.instability({}))
     assert published.instability({"a": [["x"], ["x"]]}) == 0
     assert published.instability({"a": ["x", "y"], "b": [1, 1]}) == pytest.approx(math.log(2) / 2)
-    with pytest.raises(ValueError, match="Unknown alphabet 'greek'; allowed are all, upper"):
-        published.single_choice("(A)", alphabet="greek")
+
+
+# --- captions ------------------------------------------------------------------------------------
+
+
+@table(
+    "captions, rouge_l, bleu_1",
+    ((("a dog", ("a dog",)),), 1.0, 1.0),
+    # In raw texts, "A" and "a" are different words: precision and recall are 1/2.
+    ((("A dog", ("a dog",)),), 0.5, 0.5),
+    ((), math.nan, math.nan),
+    ((("x", (" ",)), ("", ("",))), math.nan, math.nan),
+    ((("", ("", "x")), ("", ("",))), 1.0, 0.0),  # split at spaces, "" has the word ""
+    ((("\ud800", ("\ud800",)),), 1.0, 1.0),
+)
+def test_captions_worked_by_hand_without_any_output(
+    captions: published.Captions, rouge_l: float, bleu_1: float, capfd: pytest.CaptureFixture[str]
+) -> None:
+    found = published.raw_scores(captions)
+    assert [found["rouge_l"], found["bleu_1"]] == pytest.approx([rouge_l, bleu_1], nan_ok=True)
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(shutil.which("java") is None, reason="java is not installed")
+def test_meteor_agrees() -> None:
+    file = reference("reform_eval", "MSCOCO_Generation_generation.json")
+    lines = json.loads(file.read_text(encoding="utf-8"))
+    assert published.captions(lines)["meteor"] == pytest.approx(0.24802535565774977, abs=1e-6)
+
+
+def test_meteor_is_missing_where_java_is_absent_or_fails(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert math.isnan(published.meteor_score((("a\ndog", ("a dog",)),)))
+    program = tmp_path / "java"
+    program.write_text("#!/bin/sh\nexit 3\n", encoding="utf-8")
+    program.chmod(0o755)
+    assert math.isnan(published.meteor_score((("a\ndog", ("a dog",)),)))
 
 
 # --- samples and prompts -------------------------------------------------------------------------
 
 
 def test_samples_and_prompts_are_the_published_ones() -> None:
-    instructions = json.loads(reference("reform_eval/instructions.json").read_text())
     loaded: dict[str, Any] = {}
     for case in prompts("dataset"):
         grid, method, wanted = case["grid"], case["infer_method"], case["sample"]
         key = json.dumps([case["config"], method, grid])
         if key not in loaded:
+            instructions = reference("reform_eval/instructions.json")
             loaded[key] = reform_oracle.samples(
-                case["config"],
-                reference(DATA),
-                method=method,
-                duplication=grid["dup"],
-                random_instruct=grid["random_instruct"],
-                in_context=grid["in_context"],
-                mark=grid["mark"],
-                instructions=instructions,
+                case["config"], reference(DATA), instructions, method=method, **grid
             )
         found = dict(loaded[key][case["index"]])
         if case["random_distractors"]:
@@ -242,7 +268,7 @@ def test_samples_and_prompts_are_the_published_ones() -> None:
             assert question_with_options(wanted["question"], options, mark) == shown, case
 
 
-def _outcome(function: Callable[..., Any], *given: Any) -> Any:
+def outcome(function: Callable[..., Any], *given: Any) -> Any:
     try:
         return function(*given)
     except (IndexError, TypeError) as error:
@@ -251,7 +277,7 @@ def _outcome(function: Callable[..., Any], *given: Any) -> Any:
 
 def test_the_text_form_is_the_published_one() -> None:
     for case in (each for kind in ("processor", "processor_random_mark") for each in prompts(kind)):
-        found = _outcome(
+        found = outcome(
             partial(
                 reform_oracle.prompt,
                 case["item"],
@@ -266,24 +292,24 @@ def test_the_text_form_is_the_published_one() -> None:
         asked, options = case["item"]["question"], case["item"].get("answer_options")
         found = asked
         if options is not None:
-            found = _outcome(question_with_options, asked, options, case["mark"])
+            found = outcome(question_with_options, asked, options, case["mark"])
         assert found == case.get("expected", case.get("expected_error")), case
 
 
 def test_crops_have_the_published_size() -> None:
-    read = read_samples(data_sets()["textocr"], root_of(reference(DATA))).samples
+    chosen, root = data_sets()["textocr"], root_of(reference(DATA))
+    samples, _ = read_samples(chosen, root)
     cases = [case for case in prompts("dataset") if case["config"] == "OCR_textocr_val.yaml"]
     assert cases
     for case in cases:
-        sample = read[case["index"] // case["grid"]["dup"]]
-        image = sample.image.open().convert("RGB")
-        assert with_boxes(image, "crop", sample.boxes).size == tuple(case["image_size"])
+        sample = samples[case["index"] // case["grid"]["dup"]]
+        image = image_of(root / chosen.file, sample.image, chosen.boxes, sample.boxes)
+        assert image.size == tuple(case["image_size"])
 
 
-# --- dialogues with online history ---------------------------------------------------------------
-
-
-def test_the_text_form_of_our_task_is_the_published_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_text_form_of_dialogues_with_online_history_is_the_published_one(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
     """Except capital letters, which the published code removes from names, and a trailing blank."""
     monkeypatch.setenv("REFORM_PATH", str(reference("reform_eval/data_samples")))
     instructions = str(reference("reform_eval/instructions.json"))
@@ -292,9 +318,9 @@ def test_the_text_form_of_our_task_is_the_published_one(monkeypatch: pytest.Monk
     (case,) = (each for each in prompts("online_multi_round") if each | wanted == each)
     by_id = {step["sample_id"]: step for step in case["steps"]}
     compared = 0
-    for doc in load_task("reform_visdial_online"):
-        steps = [by_id[each["id"]] for each in rounds_of(doc) if each["id"] in by_id]
-        if len(steps) < len(rounds_of(doc)):
+    for doc in documents("visdial_online"):
+        steps = [by_id[each["id"]] for each in doc["rounds"] if each["id"] in by_id]
+        if len(steps) < len(doc["rounds"]):
             continue
         asked = hold_as_text(doc, [step["prediction"] for step in steps])
         expected = [step["expected"].replace("is \n", "is\n") for step in steps]

@@ -1,8 +1,7 @@
-"""Graders and metrics of ReForm-Eval exactly by the published rules.
+"""Graders and metrics of ReForm-Eval exactly by the published rules, quirks included.
 
-Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Quirks of the published code are reproduced.
-Where it raises on its input, these functions don't: a value that is not a string matches and
-chooses nothing.
+Source: github.com/FudanDISC/ReForm-Eval (df1cfa7). Where it raises on its input, these functions
+don't: a value that is not a string matches and chooses nothing.
 """
 
 from __future__ import annotations
@@ -12,29 +11,41 @@ import re
 import shutil
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
+from functools import lru_cache
+from numbers import Integral
 from typing import Any
-
-import numpy as np
 
 from lmms_rpts.base.escaping import storable
 
-RAW = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
-METEOR = "meteor"
-
-Captions = Sequence[tuple[str, Sequence[str]]]
+Captions = tuple[tuple[str, tuple[str, ...]], ...]
 """Captions by a model, each with its references."""
 
 
-def raw_scores(captions: Captions) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split into words at spaces only.
+def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
+    """The scores of a whole set by `raw_scores` and, if wanted, `meteor_score`.
 
-    These are ReForm-Eval's published scores.
-
-    Returns:
-        The scores by the names in ``RAW``; NaN if no row has a reference with words.
+    ``results`` are rows with ``prediction`` and ``references``, a list of strings. Rows without
+    references are left out; a prediction that is not a string counts as empty.
     """
+    pairs = []
+    for row in results:
+        prediction, references = row.get("prediction"), row.get("references")
+        there = references if isinstance(references, list | tuple) else [references]
+        if texts := [each for each in there if isinstance(each, str)]:
+            pairs.append((prediction if isinstance(prediction, str) else "", tuple(texts)))
+    rows = tuple(pairs)
+    return raw_scores(rows) | ({"meteor": meteor_score(rows)} if meteor else {})
+
+
+@lru_cache(maxsize=2)  # for each metric of the same captions
+def raw_scores(captions: Captions) -> dict[str, float]:
+    """BLEU-1 to 4, ROUGE-L and CIDEr of the unchanged texts, split at spaces only, as published.
+
+    NaN if no row has a reference with words.
+    """
+    names = ("bleu_1", "bleu_2", "bleu_3", "bleu_4", "rouge_l", "cider")
     if not any(text.split() for _, references in captions for text in references):
-        return dict.fromkeys(RAW, math.nan)  # pycocoevalcap would raise
+        return dict.fromkeys(names, math.nan)  # pycocoevalcap would raise
     from pycocoevalcap.bleu.bleu import Bleu  # slow to import
     from pycocoevalcap.cider.cider import Cider
     from pycocoevalcap.rouge.rouge import Rouge
@@ -42,22 +53,24 @@ def raw_scores(captions: Captions) -> dict[str, float]:
     references = {index: list(each[1]) for index, each in enumerate(captions)}
     predictions = {index: [each[0]] for index, each in enumerate(captions)}
     bleu, _ = Bleu(4).compute_score(references, predictions, verbose=0)
-    rouge, _ = Rouge().compute_score(references, predictions)
-    cider, _ = Cider().compute_score(references, predictions)
-    return dict(zip(RAW, map(float, (*bleu, rouge, cider)), strict=True))
+    others = (each.compute_score(references, predictions)[0] for each in (Rouge(), Cider()))
+    return dict(zip(names, map(float, (*bleu, *others)), strict=True))
 
 
 def meteor_score(captions: Captions) -> float:
-    """METEOR 1.5 of a set with white space collapsed; NaN without captions, or if Java fails.
+    """METEOR 1.5 of a set; NaN without captions, or if Java fails. It takes some seconds.
 
-    A line break or a separator in a text would put the lines that the program reads out of step.
+    White space is collapsed: a line break would put the lines that the program reads out of step.
     """
     if not captions or shutil.which("java") is None:
         return math.nan
     from pycocoevalcap.meteor.meteor import Meteor
 
-    references = {at: list(map(_one_line, each)) for at, (_, each) in enumerate(captions)}
-    predictions = {at: [_one_line(text)] for at, (text, _) in enumerate(captions)}
+    def lines(texts: Sequence[str]) -> list[str]:
+        return [" ".join(storable(each).replace("|||", " ").split()) for each in texts]
+
+    references = {at: lines(each) for at, (_, each) in enumerate(captions)}
+    predictions = {at: lines([text]) for at, (text, _) in enumerate(captions)}
     scorer = Meteor()
     try:
         return float(scorer.compute_score(references, predictions)[0])
@@ -75,13 +88,6 @@ def rouge_l(prediction: str, references: Sequence[str]) -> float:
 
     return float(Rouge().calc_score([prediction], there))
 
-
-def _one_line(text: str) -> str:
-    return " ".join(storable(text).replace("|||", " ").split())
-
-
-# The index for a likelihood prediction that is not an integer; it is never right.
-NO_INDEX = -1
 
 _MARKS = {
     "all": re.compile(r"\([1-9A-Za-z]\)"),
@@ -103,32 +109,24 @@ _PUNCTUATION = ';/[]"{}()=+\\_-><@`,?!'
 _ARTICLES = frozenset(("a", "an", "the"))
 _DIGITS = ["zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"]
 _NUMBERS = {"none": "0"} | {word: str(value) for value, word in enumerate(_DIGITS)}
-
-
-def _words(text: str) -> list[str]:
-    return re.findall(r"[a-z']+", text)
-
-
-# English contractions, which are restored from words without the apostrophe.
-_CONTRACTED = _words("""
+# English contractions, which are restored from words that lack one apostrophe.
+_CONTRACTED = re.findall(
+    r"[a-z']+",
+    """
 ain't aren't can't could've couldn't didn't doesn't don't hadn't hasn't haven't he'd he's how'd
 how'll how's isn't it'd it'll ma'am mightn't might've mustn't must've needn't not've o'clock
 oughtn't shan't should've shouldn't somebody'll somebody's someone'd someone'll someone's
 something'd something'll that's there'd there're there's they'd they'll they're they've 'twas
 wasn't we've weren't what'll what're what's what've when's where'd where's where've who'd who'll
 who's who've why'll why're why's won't would've wouldn't y'all you'd you'll you're you've
-""")
-# With two apostrophes: either one may be missing, but not both.
-_TWICE_CONTRACTED = _words("""
 couldn't've hadn't've he'd've it'd've mightn't've she'd've shouldn't've somebody'd've
 someone'd've something'd've there'd've they'd've we'd've who'd've wouldn't've y'all'll
 y'all'd've you'd've 'ow's'at
-""")
-
-
+""",
+)
 _CONTRACTIONS = {
     word[:at] + word[at + 1 :]: word
-    for word in _CONTRACTED + _TWICE_CONTRACTED
+    for word in _CONTRACTED
     for at, letter in enumerate(word)
     if letter == "'"
 } | {"somebody'd": "somebodyd"}
@@ -139,19 +137,11 @@ def single_choice(
 ) -> int | None:
     """The index of the option that a generated answer chooses, from 0; None if it has no mark.
 
-    The first mark in round brackets counts, whether it was offered or not: ``(A)``, ``(a)`` and
-    ``(1)`` are 0. The published scores don't use ``options``; with them, an answer without a mark
-    that equals an option exactly chooses that option. Anything but a string chooses nothing.
-
-    Args:
-        alphabet: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as in the
-            published scores.
-
-    Raises:
-        ValueError: if the alphabet is unknown.
+    The first mark in round brackets counts, offered or not: ``(A)``, ``(a)`` and ``(1)`` are 0.
+    ``alphabet``: the marks that count: ``upper``, ``lower``, ``number``, or ``all``, as published.
+    With ``options``, which published scores don't use, an answer without a mark that equals an
+    option chooses it. Anything but a string chooses nothing.
     """
-    if alphabet not in _MARKS:
-        raise ValueError(f"Unknown alphabet {alphabet!r}; allowed are {', '.join(_MARKS)}")
     if not isinstance(prediction, str):
         return None
     found = _MARKS[alphabet].search(prediction)
@@ -163,12 +153,12 @@ def single_choice(
 
 
 def single_choice_likelihood(prediction: Any) -> int:
-    """The index that was predicted by likelihood; ``NO_INDEX`` for anything but an integer.
+    """The index that was predicted by likelihood; -1, never right, for anything but an integer.
 
     NumPy integers are accepted, unlike in the published code; booleans and ``"1"`` are not.
     """
-    whole = isinstance(prediction, int | np.integer) and not isinstance(prediction, bool)
-    return int(prediction) if whole else NO_INDEX
+    whole = isinstance(prediction, Integral) and not isinstance(prediction, bool)
+    return int(prediction) if whole else -1
 
 
 def ocr_open_ended(prediction: Any, answer: Any) -> int:
@@ -178,10 +168,13 @@ def ocr_open_ended(prediction: Any, answer: Any) -> int:
     it is found in every prediction with a word. A list is joined: the prediction must contain all
     its strings in this order. A number is converted to a string; other types are not found.
     """
-    said, wanted = _joined(prediction), _joined(answer)
-    if said is None or wanted is None:
-        return 0
-    return int(_has_words(_ascii_words(said), _ascii_words(wanted)))
+    joined = []
+    for value in (prediction, answer):
+        texts = [_text(each) for each in (value if isinstance(value, list | tuple) else [value])]
+        if None in texts:
+            return 0
+        joined.append(_NOT_ASCII_WORD.sub("", " ".join(filter(None, texts))).lower())
+    return int(_has_words(*joined))
 
 
 def kie_open_ended(prediction: Any, answer: Any) -> int:
@@ -189,8 +182,7 @@ def kie_open_ended(prediction: Any, answer: Any) -> int:
 
     Both are normalised as for VQA: without punctuation and articles, number words as digits,
     contractions with their apostrophes. An answer that starts or ends with a non-word character,
-    such as ``50%``, is not found between spaces. A number is converted to a string; types other
-    than string, number and list are not found.
+    such as ``50%``, is not found between spaces. Other types are treated as for OCR.
     """
     said = _text(prediction)
     answers = answer if isinstance(answer, list | tuple) else [answer]
@@ -203,38 +195,39 @@ def kie_open_ended(prediction: Any, answer: Any) -> int:
 
 def normalise(text: str) -> str:
     """A text normalised for comparison by the key-information rule."""
-    words = _without_punctuation(text.replace("\n", " ").replace("\t", " ").strip()).lower().split()
-    numbers = [_NUMBERS.get(word, word) for word in words]
-    kept = [word for word in numbers if word not in _ARTICLES]
+    text = found = text.replace("\n", " ").replace("\t", " ").strip()
+    comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
+    for sign in _PUNCTUATION:  # removed, or replaced by a space if it is never next to a space
+        removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
+        found = found.replace(sign, "" if removed else " ")
+    words = _PERIOD.sub("", found, count=_PERIODS_REMOVED).lower().split()
+    kept = [_NUMBERS.get(word, word) for word in words if word not in _ARTICLES]
     return " ".join(_CONTRACTIONS.get(word, word) for word in kept)
 
 
 def instability(predictions: Mapping[str, Sequence[Any]]) -> float:
-    """The mean over samples of the entropy (nats) of the predictions of one sample.
+    """The mean over samples of the entropy (nats) of the predictions of one sample: 0 to ln N.
 
-    Args:
-        predictions: for each sample, the text of the option that each duplicate chose, or the
-            unchanged prediction if it chose none.
-
-    Returns:
-        From 0 to ln N; NaN without samples, where the published code divides by zero.
+    ``predictions``: for each sample, the text of the option that each duplicate chose, or the
+    unchanged prediction if it chose none. NaN without samples.
     """
-    if not predictions:
-        return math.nan
-    return sum(_entropy(each) for each in predictions.values()) / len(predictions)
+    entropies = []
+    for each in predictions.values():
+        counts = Counter(one if isinstance(one, Hashable) else repr(one) for one in each)
+        shares = [count / len(each) for count in counts.values()]
+        entropies.append(-sum(share * math.log(share) for share in shares))
+    return sum(entropies) / len(entropies) if entropies else math.nan
 
 
 def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
-    """How the mean score changes with the round of a dialogue.
+    """Correlation (Pearson) and slope of the mean score over the rounds of a dialogue.
 
-    Args:
-        scores: the scores of each round by its number, an integer or a string. Rounds with another
-            name or without scores are ignored.
-
-    Returns:
-        Pearson's correlation of round and mean score, NaN if the means are all equal or there is
-        one round; and the slope of the regression line, 0 for one round, NaN for none.
+    ``scores`` are those of each round by its number, an integer or a string; rounds with another
+    name or without scores are ignored. The correlation is NaN if the means are all equal or there
+    is one round; the slope is then 0, and NaN without rounds.
     """
+    import numpy as np  # slow to import
+
     means = {
         int(name): float(np.mean(each))
         for name, each in scores.items()
@@ -247,30 +240,6 @@ def multi_round(scores: Mapping[Any, Sequence[float]]) -> tuple[float, float]:
         return float(np.corrcoef(x, y)[0, 1]), float(np.polyfit(x, y, 1)[0])
 
 
-def captions(results: Sequence[Mapping[str, Any]], *, meteor: bool = True) -> dict[str, float]:
-    """BLEU-1 to 4, ROUGE-L, CIDEr and METEOR of the raw texts of a whole set.
-
-    For METEOR, white space is collapsed: a line break in any text would raise an error, or wait
-    forever.
-
-    Args:
-        results: rows with ``prediction`` and ``references``, a list of strings. Rows without
-            references are left out; a prediction that is not a string counts as empty.
-        meteor: whether to compute METEOR, which starts Java: some seconds.
-
-    Returns:
-        ``bleu_1`` to ``bleu_4``, ``rouge_l``, ``cider``, ``meteor``; NaN without rows, and for
-        METEOR without Java.
-    """
-    pairs = []
-    for row in results:
-        prediction, references = row.get("prediction"), row.get("references")
-        there = references if isinstance(references, list | tuple) else [references]
-        if texts := [each for each in there if isinstance(each, str)]:
-            pairs.append((prediction if isinstance(prediction, str) else "", texts))
-    return raw_scores(pairs) | ({METEOR: meteor_score(pairs)} if meteor else {})
-
-
 def _text(value: Any) -> str | None:
     if isinstance(value, str):
         return value
@@ -278,39 +247,10 @@ def _text(value: Any) -> str | None:
     return repr(value) if number else None
 
 
-def _joined(value: Any) -> str | None:
-    """A string, or the strings of a list joined by spaces."""
-    if not isinstance(value, list | tuple):
-        return _text(value)
-    texts = [_text(each) for each in value]
-    return None if None in texts else " ".join(filter(None, texts))
-
-
-def _ascii_words(text: str) -> str:
-    return _NOT_ASCII_WORD.sub("", text).lower()
-
-
 def _has_words(text: str, wanted: str) -> bool:
     r"""Whether ``\bwanted\b`` is found; word boundaries are marked in both, for linear time."""
-    inner = _with_boundaries(wanted).removeprefix("\0b").removesuffix("\0b")
-    return (f"\0b{inner}\0b" if wanted else "\0b") in _with_boundaries(text)
-
-
-def _with_boundaries(text: str) -> str:
-    return _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", text)
-
-
-def _without_punctuation(text: str) -> str:
-    """Remove each punctuation sign, or replace it by a space if it is never next to a space."""
-    found = text
-    comma_in_number = _COMMA_IN_NUMBER.search(text) is not None
-    for sign in _PUNCTUATION:
-        removed = comma_in_number or f"{sign} " in text or f" {sign}" in text
-        found = found.replace(sign, "" if removed else " ")
-    return _PERIOD.sub("", found, count=_PERIODS_REMOVED)
-
-
-def _entropy(predictions: Sequence[Any]) -> float:
-    counts = Counter(each if isinstance(each, Hashable) else repr(each) for each in predictions)
-    shares = [count / len(predictions) for count in counts.values()]
-    return -sum(share * math.log(share) for share in shares)
+    text, wanted = (
+        _BOUNDARY.sub(lambda found: "\0n" if found[0] else "\0b", each) for each in (text, wanted)
+    )
+    inner = wanted.removeprefix("\0b").removesuffix("\0b")
+    return (f"\0b{inner}\0b" if wanted else "\0b") in text

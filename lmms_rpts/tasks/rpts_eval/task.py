@@ -7,10 +7,10 @@ from functools import partial
 from pathlib import Path
 from typing import Any, ClassVar
 
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from lmms_rpts.base.rows import Row
-from lmms_rpts.base.schema import FieldError
+from lmms_rpts.base.schema import Text
 from lmms_rpts.base.settings import Place, Settings, Table, load_settings, setting
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.scoring.metrics import METRICS
@@ -20,8 +20,8 @@ from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import HubData, shows_images
-from lmms_rpts.tasks.questions import Identity, QuestionFiles, Questions, Source
+from lmms_rpts.tasks.data import HubData, raise_faults, shows_images
+from lmms_rpts.tasks.questions import QuestionFiles, Source
 
 HUB_DATASET = "nimingshuaishi/RPTS-Eval"
 DEMO = Path(__file__).parents[2] / "demo"
@@ -48,16 +48,9 @@ class RptsSettings(Table, env_prefix="RPTS_"):
 class RptsQuestion(Question):
     """A question in the publishers' files."""
 
-    own_id: Identity = Field(alias="id")
+    own_id: Text = Field(alias="id")
     relation: Relation | None = None
     answer: Stance
-
-    @model_validator(mode="after")
-    def _has_readable_gold_steps(self) -> RptsQuestion:
-        fields = {"reasoning": self.reasoning, "visual_clue": self.visual_clue}
-        if fault := next(gold_faults(fields), None):
-            raise FieldError(fault)
-        return self
 
 
 _SET = "to a folder with texts_en.json, texts_zh.json and images/"
@@ -80,10 +73,25 @@ def _source(part: str) -> Source:
     return Source(folder / name, (folder / name,), remedy, folder, images)
 
 
+_ABILITIES = {
+    "识别": "Recognition",
+    "常识": "Commonsense",
+    "空间感知": "Spatial awareness",
+    "数学": "Math",
+    "比较图像": "Compare images",
+}
+"""English names of the abilities in the Chinese texts."""
+
+
 def _prepare(entry: dict[str, Any], row: Row, source: Source) -> tuple[str, str]:
     """The names of the publishers' files give the language; those of the demo name theirs."""
     if source.root != DEMO:
         entry["language"] = row.file.stem.removeprefix("texts_")
+    if type(entry.get("id")) is int:
+        entry["id"] = str(entry["id"])
+    if isinstance(entry.get("ability"), list):
+        named = (_ABILITIES.get(str(each), each) for each in entry["ability"])
+        entry["ability"] = list(dict.fromkeys(named))
     return "", ""
 
 
@@ -95,11 +103,7 @@ FILES: QuestionFiles[RptsQuestion] = QuestionFiles(
     prepare=_prepare,
     visual=False,
 )
-
-
-def load(part: str) -> Questions[RptsQuestion]:
-    """The questions in a language, or those of the demo."""
-    return FILES.load(part)
+load = FILES.load
 
 
 def images_folder(part: str) -> Path | None:
@@ -111,22 +115,28 @@ def images_folder(part: str) -> Path | None:
 def check(task: str) -> None:
     """Check the judge, the questions and the images of a task."""
     settings = load_settings()
-    choose_judge(settings, _default(task), Options.of(settings, evidence="facts"))
+    default = DEMO_JUDGE if task == DEMO_TASK else None
+    choose_judge(settings, default, Options.of(settings, evidence="facts"))
     if settings.validity is not None:
         from lmms_rpts.runs.validity import read_validity_file
 
         read_validity_file(settings.validity)
-    load(TASKS[task]).check()
-
-
-def _default(task: str) -> str | None:
-    return DEMO_JUDGE if task == DEMO_TASK else None
+    found = load(TASKS[task])
+    # Any claim about an image that no gold step cites scores 1: no line may be lost.
+    faults = [
+        f"{found.what} {each.id!r}: {fault}"
+        for each in found.questions
+        for fault in gold_faults(each.model_dump(include={"reasoning", "visual_clue"}))
+    ]
+    raise_faults(found.source.place, faults, found.source.remedy)
+    found.check()
 
 
 def _scorer(task: str, settings: Settings, judge: str | None) -> RptsScorer:
     """The scorer of a task; its questions have images if the judge may see them."""
     options = Options.of(settings, mode="auto", evidence="facts")
-    name = choose_judge(settings, judge or _default(task), options).name
+    default = DEMO_JUDGE if task == DEMO_TASK else judge
+    name = choose_judge(settings, default, options).name
     folder = None if options.evidence == "facts" else images_folder(TASKS[task])
     if folder is None:
         return RptsScorer(name, options=options)

@@ -1,0 +1,363 @@
+"""ReForm-Eval's grades and metrics: choices, likelihoods, dialogues; published prediction files."""
+
+from __future__ import annotations
+
+import json
+import math
+import random
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from loguru import logger
+from typer.testing import CliRunner
+
+from lmms_rpts.cli import app
+from lmms_rpts.filters.grading import all_filters
+from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.tasks.aggregation import mean_of_scored
+from lmms_rpts.tasks.reform_eval.predictions import find_published
+from lmms_rpts.tasks.reform_eval.scorer import (
+    METRICS,
+    ReformRecord,
+    aggregate_instability,
+    outputs_of,
+    process_results,
+)
+from tests.support.environment import configure
+from tests.support.reference import reference
+from tests.support.reform import content_of, documents, with_dialogues, write_reform
+from tests.support.tables import table
+
+Doc = dict[str, Any]
+Says = Callable[[Doc], str]
+
+
+@pytest.fixture(autouse=True)
+def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("REFORM_PATH", str(tmp_path))
+    captions = content_of("coco_caption", 4)
+    write_reform(tmp_path, 24, coco_caption=captions, visdial=with_dialogues(2, 3, 2))
+
+
+@pytest.fixture
+def logged() -> Iterator[list[str]]:
+    said: list[str] = []
+    sink = logger.add(lambda message: said.append(message.record["message"]), level="WARNING")
+    yield said
+    logger.remove(sink)
+
+
+def apply(name: str, resps: Sequence[Any], docs: Sequence[Doc]) -> list[Any]:
+    return all_filters()[f"reform_{name}"]().apply(resps, docs)
+
+
+def records_of(entry: Any) -> list[ReformRecord]:
+    listed = entry if isinstance(entry, list) else [entry]
+    return [ReformRecord.parse(json.loads(each), task="t") for each in listed]
+
+
+def graded(name: str, says: Says) -> list[ReformRecord]:
+    """The records of a model with these answers, parsed as from a samples file."""
+    docs = documents(name)
+    entries = apply("answer", [[says(doc)] for doc in docs], docs)
+    return [each for entry in entries for each in records_of(entry)]
+
+
+def value(name: str, records: Sequence[ReformRecord]) -> float | None:
+    over = METRICS[name].over
+    assert over is not None
+    return over(records)
+
+
+# --- choices -------------------------------------------------------------------------------------
+
+
+@table(
+    "said, published, strict",
+    ("({right})", 1, 1),
+    # The published rules read "(s)" as a mark.
+    ("the object(s) is ({right})", 0, 1),
+    ("{text}", 0, 1),
+    ("<think>({wrong})</think> ({right})", 1, 1),
+    ("<think>({right})", 0, 0),
+    ("", 0, 0),
+    ("\ud800\x00", 0, 0),
+    ("({wrong})", 0, 0),
+)
+def test_a_choice_is_graded_by_both_rules(said: str, published: float, strict: float) -> None:
+    doc = documents("gqa")[1]
+    marks, right = doc["marks"], doc["right"]
+    fields = {"right": marks[right], "wrong": marks[right - 1], "text": doc["options"][right]}
+    (record,) = records_of(apply("answer", [[said.format(**fields)]], [doc])[0])
+    assert (record.score, record.value("strict")) == (published, strict)
+
+
+@table("said, published, strict", ("(A)", 1, 1), ("(B)", 0, 1), ("(C)", 0, 0))
+def test_of_two_options_with_one_text_either_is_strictly_right(
+    said: str, published: float, strict: float
+) -> None:
+    doc = documents("gqa")[0] | {"options": ["red", "red", "blue"], "marks": "ABC", "right": 0}
+    (record,) = records_of(apply("answer", [[said]], [doc])[0])
+    assert (record.score, record.value("strict")) == (published, strict)
+
+
+def test_no_response_is_unscored_and_a_broken_document_costs_one_record() -> None:
+    good, bad = documents("gqa")[:2]
+    bad = {**bad, "options": None, "marks": 7}
+    entries = apply("answer", [[None], ["(A)"], ["(A)"]], [good, bad, good])
+    first, second, third = (records_of(each)[0] for each in entries)
+    assert first.reason == "the model gave no response"
+    assert (second.outcome, third.outcome, third.reason) == ("scored", "scored", None)
+
+
+# --- likelihoods ---------------------------------------------------------------------------------
+
+
+def likelihood(values: Sequence[Any]) -> ReformRecord:
+    doc = documents("gqa_likelihood")[0]
+    entries = apply("likelihood", [[each] for each in values], [doc] * len(values))
+    assert entries[1:] == [""] * (len(values) - 1)
+    (record,) = records_of(entries[0])
+    return record
+
+
+def losses(*totals: tuple[float, int]) -> list[Any]:
+    """As lmms-eval hands them on: text of what ``hf_multimodal`` returns."""
+    return [
+        str(
+            (total / tokens if tokens else math.inf, False, -total if tokens else -math.inf, tokens)
+        )
+        for total, tokens in totals
+    ]
+
+
+def test_the_sum_and_the_mean_choose_differently(monkeypatch: pytest.MonkeyPatch) -> None:
+    values = losses((4.0, 2), (5.0, 5), (9.0, 3), (8.0, 2))
+    record = likelihood(values)
+    assert record.chosen("rule") == record.chosen("strict") == 0
+    assert record.numbers == {"losses": (4.0, 5.0, 9.0, 8.0), "means": (2.0, 1.0, 3.0, 4.0)}
+    configure(monkeypatch, reform={"reduction": "mean"})
+    assert likelihood(values).chosen("rule") == 1
+    other = [(1.5, True), "(np.float64(0.5), np.True_)", "[tensor(2.5), False]", (3, False)]
+    assert likelihood(other).numbers["losses"] == (1.5, 0.5, 2.5, 3.0)
+
+
+@table(
+    "values, reason",
+    ([(1.0, False)] * 4, "does not report the number of tokens"),
+    (losses((1.0, 1), (1.0, 1), (1.0, 1), (1.0, 1)), "equal: the model computes none"),
+    (losses((1.0, 1), (1.0, 0), (2.0, 1), (1.0, 1)), "not a finite number"),
+    (losses((1.0, 1), (2.0, 1)), "not give a likelihood for every option"),
+    ([None, "x", [], ()], "not give a likelihood for every option"),
+)
+def test_likelihoods_that_say_nothing_are_unscored(values: list[Any], reason: str) -> None:
+    record = likelihood(values)
+    assert record.outcome == "unscored"
+    assert reason in str(record.reason)
+
+
+def test_documents_that_are_asked_again_have_a_record_each() -> None:
+    doc, other = documents("gqa_likelihood")[:2]
+    values = [[each] for each in losses((1.0, 1), (2.0, 1), (3.0, 1), (4.0, 1))]
+    entries = apply("likelihood", values * 3, [doc] * 8 + [other] * 4)
+    assert [bool(each) for each in entries] == [True, False, False, False] * 3
+
+
+# --- dialogues with online history ---------------------------------------------------------------
+
+
+def test_each_round_is_a_record_as_the_gold_task_has_it() -> None:
+    """And the same answers have the same metrics in both tasks."""
+    dialogues = documents("visdial_online")
+    said = [[f"({each['marks'][0]})" for each in doc["rounds"]] for doc in dialogues]
+    said[3][0] = "no option"
+    # Some wrappers return lists; others tuples, which lmms-eval stores as text.
+    given = [[str(tuple(each)) if at % 2 else each] for at, each in enumerate(said)]
+    entries = apply("online", given, dialogues)
+    rounds = [each for doc in dialogues for each in doc["rounds"]]
+    single = apply("answer", [[each] for talk in said for each in talk], rounds)
+    found = [each for entry in entries for each in records_of(entry)]
+    assert found == [each for entry in single for each in records_of(entry)]
+    online = [process_results(doc, [entry]) for doc, entry in zip(dialogues, entries, strict=True)]
+    gold = [process_results(doc, [entry]) for doc, entry in zip(rounds, single, strict=True)]
+    for name in ("accuracy", "accuracy_strict", "format_hit_rate"):
+        mean = mean_of_scored([each[name] for each in online])
+        assert mean == pytest.approx(mean_of_scored([each[name] for each in gold]))
+    unstable, same = (
+        aggregate_instability([each["instability"] for each in part]) for part in (online, gold)
+    )
+    assert unstable == same > 0
+    assert process_results(dialogues[0], ["no JSON", ["{}"], None])["accuracy"] == []
+
+
+def test_a_bad_round_is_that_rounds_outcome(logged: list[str]) -> None:
+    given: list[list[Any]] = [
+        [["(A)", None, "(B)"]],
+        [["", ["(A)"], "(A)", "one more", "and one"]],
+        [["(A)"]],
+        [],
+    ]
+    entries = apply("online", given, documents("visdial_online")[5:9])  # of three rounds
+    outcomes = [[each.outcome for each in records_of(entry)] for entry in entries]
+    assert outcomes == [
+        ["scored", "unscored", "scored"],
+        ["scored", "unscored", "scored"],
+        ["scored", "unscored", "unscored"],
+        ["unscored"] * 3,
+    ]
+    assert any("2 of 4 dialogues ended before their last round" in each for each in logged)
+
+
+@table(
+    "response, outputs",
+    (["(A)", "(B)"], ["(A)", "(B)"]),
+    (("(A)", None), ["(A)", None]),
+    (str(("(A)", 'it\'s "b" \\ \n ü \ud800')), ["(A)", 'it\'s "b" \\ \n ü \ud800']),
+    (str(("(A)",)), ["(A)"]),
+    (str([None, "x"]), [None, "x"]),
+    *((each, [each]) for each in ("(A)", "('a' 'b')", "()", "('\\x')", "", None, 5)),
+    ("('a', __import__('os'))", ["('a', __import__('os'))"]),
+)
+def test_outputs_of_wrappers(response: Any, outputs: list[Any]) -> None:
+    assert outputs_of(response) == outputs
+
+
+# --- metrics of sets -----------------------------------------------------------------------------
+
+
+def right_place(doc: Doc) -> str:
+    return f"({doc['marks'][doc['right']]})"
+
+
+def by_wording(doc: Doc) -> str:
+    """A model that is right in the first wordings, and chooses at random in the others."""
+    if doc["duplicate"] < 2:
+        return right_place(doc)
+    rng = random.Random(100 * doc["sample"] + doc["duplicate"])
+    return f"({rng.choice(doc['marks'])})"
+
+
+def test_answers_that_depend_on_wording_or_place_are_not_stable() -> None:
+    stable = graded("gqa", right_place)
+    assert value("instability", stable) == 0.0
+    assert value("consistent_rate", stable) == value("accuracy_all", stable) == 1.0
+    place, wording = graded("gqa", lambda doc: "(A)"), graded("gqa", by_wording)
+    assert (value("instability", place) or 0.0) > 0.5 < (value("instability", wording) or 0.0)
+    assert value("accuracy_all", place) == 0.0
+    for name in ("instability", "consistent_rate", "accuracy_all"):
+        assert value(name, place[::5]) is None, "no sample was asked twice"
+
+
+@table("said", "I can't see it.", "")
+def test_there_is_no_instability_where_no_answer_could_be_read(said: str) -> None:
+    """It would be 0, as that of a model that always gives the same answer."""
+    unread = graded("gqa", lambda doc: said)
+    once = [*unread[:-1], *graded("gqa", right_place)[-1:]]
+    for name in ("instability", "consistent_rate"):
+        assert value(name, unread) is None, name
+        assert value(name, once) is not None, name
+
+
+def test_metrics_of_captions_and_of_rounds_worked_by_hand() -> None:
+    """Rounds: all right in the first, none in the second, all in the third: one dialogue has it."""
+    captions = graded("coco_caption", lambda doc: "A coloured sheet.")
+    assert value("cider", captions) == 0.0  # all references are alike
+    assert [METRICS["rouge_l"].value(each) for each in captions] == [1.0] * 4  # type: ignore[misc]
+    assert value("instability", captions) is value("round_slope", captions) is None
+    talk = graded("visdial", lambda doc: right_place(doc) if doc["round"] != 1 else "")
+    assert value("round_slope", talk) == pytest.approx(0.0)
+    first = [each for each in talk if each.instance.round != 2]
+    assert value("round_slope", first) == pytest.approx(-1.0)
+    assert value("round_correlation", first) == pytest.approx(-1.0)
+
+
+# --- prediction files of the published code ------------------------------------------------------
+
+
+def run(*arguments: str) -> Any:
+    return CliRunner().invoke(app, list(arguments))
+
+
+@table(
+    "file, task, formulation, wanted",
+    (
+        "TDIUC_SingleChoice_likelihood",
+        "reform_tdiuc_color",
+        "likelihood",
+        {"accuracy": 0.5818181818181818, "format_hit_rate": 1.0, "instability": 0.7122099355998233},
+    ),
+    (
+        "MSCOCO_Generation_generation",
+        "reform_coco_caption",
+        "generation",
+        {"cider": 0.8004095720573591},
+    ),
+)
+def test_the_publishers_files_have_their_published_figures(
+    file: str, task: str, formulation: str, wanted: dict[str, float], tmp_path: Path
+) -> None:
+    """By their names, and under any other as ``lmms-rpts score`` writes them."""
+    path, renamed = reference("reform_eval", f"{file}.json"), tmp_path / "predictions.json"
+    renamed.write_bytes(path.read_bytes())
+    options = ("--task", task, "--formulation", formulation, "-o", str(tmp_path / "out"))
+    done = run("score", str(renamed), *options)
+    assert done.exit_code == 0, done.output
+    for found in (path, tmp_path / "out"):
+        (one,) = read_runs_of(ReformRecord, [found], find_published)
+        for name, expected in wanted.items():
+            metric = METRICS[name]
+            mean = mean_of_scored([metric.value(each) for each in one.responses if metric.value])
+            got = metric.over(one.responses) if metric.over else mean
+            assert got == pytest.approx(expected), (found, name)
+
+
+def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -> None:
+    path = tmp_path / "TDIUC_SingleChoice_likelihood.json"
+    rows = [
+        {"sample_id": at, "answer": 0, "answer_options": ["a", "b"], "prediction": prediction}
+        for at, prediction in enumerate([0, None, "0", -1, -2, 7, 1])
+    ]
+    path.write_text(json.dumps(rows), encoding="utf-8")
+    (found,) = read_runs_of(ReformRecord, [path], find_published)
+    assert [each.score for each in found.responses] == [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]
+
+
+def test_a_folder_may_hold_samples_and_prediction_files(tmp_path: Path) -> None:
+    (tmp_path / "X_OCROpenEnded_generation.json").write_text(
+        json.dumps([{"sample_id": 1, "answer": "a", "prediction": "a", "question": "?"}])
+    )
+    row = {"doc_id": 0, "resps": ["(A)"], "filtered_resps": graded("gqa", right_place)[0].to_json()}
+    (tmp_path / "1_samples_reform_gqa.jsonl").write_text(json.dumps(row))
+    found = read_runs_of(ReformRecord, [tmp_path], find_published)
+    tasks = {each.instance.task for run in found for each in run.responses}
+    assert tasks == {"reform_X", "reform_gqa"}
+
+
+@table(
+    "task, formulation, content, said",
+    ("reform_funsd", "generation", "[", "is not valid JSON"),
+    ("reform_funsd", "generation", "[]", "contains no row"),
+    ("reform_funsd", "generation", '[{"sample_id": 1, "prediction": "x"}]', "'answer' is missing"),
+    ("reform_funsd", "generation", "[3]", "row 1: should be a JSON object in braces, not 3"),
+    ("reform_funsd", "likelihood", "[]", "no predictions of reform_funsd by likelihood"),
+    ("reform_gqa", "guess", "[]", "no predictions of reform_gqa by guess"),
+    ("rome", "generation", "[]", "--formulation is for one prediction file of ReForm-Eval"),
+)
+def test_a_wrong_prediction_file_is_one_message(
+    task: str,
+    formulation: str,
+    content: str,
+    said: str,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setenv("COLUMNS", "400")
+    path = tmp_path / "any.json"
+    path.write_text(content, encoding="utf-8")
+    options = ("--task", task, "--formulation", formulation, "-o", str(tmp_path / "out"))
+    found = run("score", str(path), *options)
+    assert found.exit_code in (1, 2)
+    assert said in found.output
+    assert "Traceback" not in found.output
