@@ -104,6 +104,11 @@ class Problem(Asked):
         return knowledge_points(self.knowledge_point)
 
     @property
+    def cluster(self) -> tuple[str, str]:
+        """What the ways of asking a problem share."""
+        return ("cmmath", self.id)
+
+    @property
     def area(self) -> tuple[str, ...]:
         """The areas of its knowledge points."""
         return tuple(dict.fromkeys(point[0] for point in self.points))
