@@ -30,6 +30,7 @@ def test_task_files_are_those_of_the_table(name: str) -> None:
     benchmark, files = BENCHMARKS[name], task_files(name)
     assert {*files} == {*benchmark.tasks, *benchmark.groups}
     known = {metric.name for metric in benchmark.metrics.values() if metric.listed}
+    known |= {"meteor"} if name == "reform" else set()  # it starts Java: no table of ours has it
     for task, config in files.items():
         if task in benchmark.groups:
             assert tuple(config["task"]) == benchmark.groups[task]
