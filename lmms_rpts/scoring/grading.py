@@ -20,6 +20,9 @@ from lmms_rpts.runs.record import Asked
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.scoring.scorer import Scorer, missing_response
 
+if TYPE_CHECKING:
+    from lmms_rpts.grading.grader import Grade as RuleGrade
+
 Doc = Mapping[str, Any]
 Grades = Mapping[str, Grade]
 
@@ -177,6 +180,11 @@ class GradingScorer(Scorer):
                     "The judge did not say {!r} of {} of {} responses; first: {}",
                     *(name, len(errors), len(asked), errors[0]),
                 )
+
+
+def graded_by_rules(found: RuleGrade) -> Grade:
+    """The grade of ``lmms_rpts.grading``, which has no score if it is undecided."""
+    return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)
 
 
 def graded_by(verdict: Any, right: str, unjudged: str = NOT_JUDGED) -> Grade:

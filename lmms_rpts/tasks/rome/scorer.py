@@ -26,12 +26,12 @@ from lmms_rpts.runs.answers import (
 )
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.grading import (
-    SCORES,
     Given,
     Grades,
     GradingScorer,
     found_by,
     graded_by,
+    graded_by_rules,
     known_grade,
 )
 from lmms_rpts.scoring.verdicts import verdict_parser
@@ -198,4 +198,4 @@ def grade_strictly(rule: Rule, answer: str) -> Grade:
         found = grade(answer, str(value), kind="number", tolerance=allowed)
     else:  # free texts and intervals: a rule that only confirms would flatter
         return Grade(score=None, reason="the strict rules grade choices and numbers")
-    return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)
+    return graded_by_rules(found)
