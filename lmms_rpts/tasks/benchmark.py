@@ -90,7 +90,7 @@ class Benchmark:
     by: tuple[str, ...] = ("task",)
     by_task: bool = False
     order: Sequence[str] = ()
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ("accuracy", "grader_coverage")
     scored: bool = False
     remedy: str = ""
     answers: AnswerGrader | None = None
