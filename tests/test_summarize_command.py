@@ -184,7 +184,6 @@ def test_labels_are_joined(command: Command, tmp_path: Path) -> None:
         done = joined(wrong)
         assert done.exit_code == 1
         assert message in done.output
-    assert "known breakdowns: task, language, relation, ability" in joined("id,x\nq0,a\n").output
 
 
 @table("width", 80, 97, 98)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Literal
@@ -168,11 +168,10 @@ def compare_runs(
         RunError: if nothing is shared, if a shared document differs between the runs, or for runs
             of several benchmarks.
     """
-    benchmark = benchmark_of_runs([a, b])
-    metrics = response_metrics(benchmark)
+    metrics = response_metrics(benchmark_of_runs([a, b]))
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     paired: Literal["documents", "instances"] = "documents"
-    for key in _keys(benchmark):
+    for key in (attrgetter("key"), attrgetter("cluster")):
         ours, theirs = (run.grouped(key) for run in (a, b))
         if shared := sorted(set(ours) & set(theirs)):
             break
@@ -259,15 +258,6 @@ def _chosen(run: RunOf[R], by: str, several: bool) -> dict[str, tuple[R, ...]]:
             f"{listed(found) or 'none'}. Choose {number} of them: {name}={example}"
         )
     return {value: tuple(found[value]) for value in values}
-
-
-def _keys(benchmark: Benchmark) -> list[Callable[[Any], Key]]:
-    """What identifies a pair: the document, its instance, or its id in tasks on the same data."""
-
-    def asked(instance: Any) -> Key:
-        return (benchmark.tasks.get(instance.task, instance.task), str(instance.id))
-
-    return [attrgetter("key"), attrgetter("cluster"), asked]
 
 
 def _values(records: Iterable[Any], metrics: Metrics) -> Floats:

@@ -273,18 +273,12 @@ def _warnings(
     yield from dict.fromkeys(
         line for rounds in models.values() for line in same_rounds(rounds, first.of)
     )
-    # Tasks that ask the same questions in other ways.
-    asked: dict[str, dict[str, set[str]]] = {}
     for task, rounds in models.items():
         keys = {
             model: {each.instance.key for run in runs for each in run.responses}
             for model, runs in rounds.items()
         }
         yield from differing_coverage("models", keys, f"documents{f' of {task}' * bool(task)}")
-        ids = {str(each.instance.id) for run in parts[task] for each in run.responses if task}
-        asked.setdefault(benchmark.tasks.get(task, task), {})[task] = ids
-    for tasks in asked.values():
-        yield from differing_coverage("tasks", tasks, "documents")
     for task, runs in parts.items():
         for run in runs:
             for said in _left_out(benchmark, run, f" to {task}" * bool(task)):

@@ -44,7 +44,9 @@ def agreement(
     ] = 5,
     output: Annotated[
         list[Path] | None,
-        typer.Option("--output", "-o", help="Write a .csv, .json, .md or .tex file. May be repeated."),
+        typer.Option(
+            "--output", "-o", help="Write a .csv, .json, .md or .tex file. May be repeated."
+        ),
     ] = None,
 ) -> None:
     """Measure how well a judge's step scores agree with human ratings or with another judge.

@@ -229,7 +229,8 @@ def _score_predictions(
 
 def _settle(task: str | None, annotations: Path | None, grader: str | None) -> None:
     """Set what these options say of the benchmark of a task, as its variables would."""
-    chosen = {"path": annotations and str(annotations.resolve()), "grader": grader}
+    place = str(annotations.resolve()) if annotations else None
+    chosen = {"path": place, "grader": grader}
     for field, value in chosen.items():
         if value is None:
             continue

@@ -29,10 +29,25 @@ class Finding(FromJudge):
     left_out: Whole = unset(0, "characters of the text that the judge did not see")
 
 
+class GradedHow(Model):
+    """How an answer was graded: everything except the response that the score depends on."""
+
+    grader: Text = Field(description="the benchmark's setting `grader`")
+    model: Text | None = Field(
+        alias="judge", description="the judge; null if none is asked about this question"
+    )
+    prompt_version: Text = Field(description="version of the judge's prompts")
+
+    @property
+    def judge(self) -> str:
+        """Who graded: ``rule`` or the judge."""
+        return "rule" if self.grader == "rule" or self.model is None else self.model
+
+
 class AnswerRecord(Record):
     """The record of an answer that was graded.
 
-    A benchmark's own record adds ``instance``, its question, and ``settings``.
+    A benchmark's own record adds ``instance``, its question.
     """
 
     score: Share | None = Field(
@@ -51,6 +66,7 @@ class AnswerRecord(Record):
         description="the part of the response that was graded"
     )
     numbers: Mapping[Text, Several[Number]] = unset({}, "numbers for each option, by their name")
+    settings: GradedHow = Field(description="how the answer was graded")
 
     def value(self, grader: str) -> float | None:
         """The score of a grader; None if there is none."""
@@ -83,21 +99,6 @@ class AnswerRecord(Record):
     def scale(self) -> str:
         """What the score measures, such as ``ROUGE-L``; empty: whether the answer is right."""
         return ""
-
-
-class GradedHow(Model):
-    """How an answer was graded: everything except the response that the score depends on."""
-
-    grader: Text = Field(description="the benchmark's setting `grader`")
-    model: Text | None = Field(
-        alias="judge", description="the judge; null if none is asked about this question"
-    )
-    prompt_version: Text = Field(description="version of the judge's prompts")
-
-    @property
-    def judge(self) -> str:
-        """Who graded: ``rule`` or the judge."""
-        return "rule" if self.grader == "rule" or self.model is None else self.model
 
 
 # --- metrics of all benchmarks whose answers are graded -------------------------------------------

@@ -11,6 +11,7 @@ from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
 from pydantic import (
+    ConfigDict,
     Field,
     GetJsonSchemaHandler,
     PlainValidator,
@@ -118,6 +119,9 @@ class Asked(Model):
 
     Subclasses add the fields of the document, without its images.
     """
+
+    # In files and documents a field may have another name than here.
+    model_config = ConfigDict(populate_by_name=True)
 
     task: Text = Field(default="", exclude=True)
     doc_id: Whole = Field(default=0, exclude=True)

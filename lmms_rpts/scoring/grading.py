@@ -9,16 +9,19 @@ from typing import Any, ClassVar, Literal
 from loguru import logger
 from pydantic import ValidationError
 
-from lmms_rpts.base.schema import Model, all_faults
+from lmms_rpts.base.schema import all_faults
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Request
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
-from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade
+from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.runs.record import Asked
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.scoring.scorer import Scorer, missing_response
+
+if TYPE_CHECKING:
+    from lmms_rpts.grading.grader import Grade as RuleGrade
 
 Doc = Mapping[str, Any]
 Grades = Mapping[str, Grade]
@@ -100,9 +103,9 @@ class GradingScorer(Scorer):
         """The grader whose grade counts."""
         return "rule"
 
-    def graded_how(self, question: Any) -> Model:
-        """The ``settings`` of a record."""
-        raise NotImplementedError
+    def graded_how(self, question: Any) -> Any:
+        """The ``settings`` of a record; here: by rules."""
+        return GradedHow(grader="rule", judge=None, prompt_version="")
 
     # --- what is common
 
@@ -177,6 +180,11 @@ class GradingScorer(Scorer):
                     "The judge did not say {!r} of {} of {} responses; first: {}",
                     *(name, len(errors), len(asked), errors[0]),
                 )
+
+
+def graded_by_rules(found: RuleGrade) -> Grade:
+    """The grade of ``lmms_rpts.grading``, which has no score if it is undecided."""
+    return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)
 
 
 def graded_by(verdict: Any, right: str, unjudged: str = NOT_JUDGED) -> Grade:

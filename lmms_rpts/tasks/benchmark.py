@@ -87,10 +87,10 @@ class Benchmark:
     record: type[Record]
     metrics: Metrics
     judge: tuple[RequestKind, ...] = ()
-    by: tuple[str, ...]
+    by: tuple[str, ...] = ("task",)
     by_task: bool = False
     order: Sequence[str] = ()
-    columns: tuple[str, ...]
+    columns: tuple[str, ...] = ("accuracy", "grader_coverage")
     scored: bool = False
     remedy: str = ""
     answers: AnswerGrader | None = None

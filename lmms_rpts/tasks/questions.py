@@ -162,7 +162,7 @@ class QuestionFiles(Generic[Q]):
     kind: type[Q]
     source: Callable[[str], Source]
     identity: str
-    prepare: Callable[[dict[str, Any], Row, Source], tuple[str, str]]
+    prepare: Callable[[dict[str, Any], Row, Source], tuple[str, str]] = lambda *row: ("", "")
     part_of: Callable[[Q], str] = lambda question: ""
     needed: frozenset[str] = frozenset()
     usable: Callable[[Q], bool] = lambda question: True

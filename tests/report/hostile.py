@@ -66,9 +66,8 @@ def hostile_rome_record(text: str) -> dict[str, Any]:
         answer=text,
         question=text,
         reference=text,
-        evaluator=text,
-        evaluator_kwargs={text: [text]},
-        language=text,
+        evaluator="key_items_matching",
+        evaluator_kwargs={"key_items": [[text]]},
         image_type=text,
         img_path=[text, "../../etc/passwd"],
     )

@@ -8,18 +8,14 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.grading import grader
+from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.scoring import reading, score, steps
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.record import CmmathRecord
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.record import RomeRecord
-from lmms_rpts.tasks.rpts_eval.results import process_results
+from lmms_rpts.tasks.cmmath import scorer
+from lmms_rpts.tasks.rpts_eval.task import process_results
 from tests.support.cmmath import make_doc as make_problem
 from tests.support.filtered import records_of
 from tests.support.instances import make_doc
-from tests.support.rome import make_doc as make_question
 from tests.support.tables import table
 
 GOOD = (
@@ -89,13 +85,6 @@ ODD_IDS = ([1, 2], {"a": 1}, 10**5000, Unprintable(), b"x", float("nan"), {1}, "
 def test_an_odd_id_costs_no_record(own: object) -> None:
     records = run_rpts(GOOD, GOOD, GOOD, doc=make_doc(id=own))
     assert [record.outcome for record in records] == ["scored"] * 3
-    question, problem = make_question() | {"id": own}, make_problem() | {"id": own}
-    for grading, record, doc in (
-        (RomeAnswerFilter(), RomeRecord, question),
-        (CmmathGradeFilter(), CmmathRecord, problem),
-    ):
-        (found,) = grading.apply([["B"]], [doc])
-        assert record.parse(json.loads(str(found))).outcome == "scored"
 
 
 @table(
@@ -115,10 +104,12 @@ def test_an_odd_document_is_its_own_outcome(change: dict[str, Any]) -> None:
 
 
 def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list[str]) -> None:
-    monkeypatch.setattr(grader, "grade", poisoned(grader.grade))
+    monkeypatch.setattr(scorer, "grade", poisoned(scorer.grade))
     doc = make_problem()
     right = f"最终答案：{doc['reference']}"
-    found = CmmathGradeFilter().apply([[right], [f"poison {right}"], [right]], [doc] * 3)
+    found = all_filters()["cmmath_grade"]().apply(
+        [[right], [f"poison {right}"], [right]], [doc] * 3
+    )
     records = [json.loads(str(each)) for each in found]
     assert [record["score"] for record in records] == [1.0, None, 1.0]
     assert right in str(found[0]), "records are readable text"
@@ -130,7 +121,7 @@ def test_cmmath_leaves_it_ungraded(monkeypatch: pytest.MonkeyPatch, logged: list
 @table("odd", ["a", "b"], [], {"text": "x"}, b"x", 3, 0.5, None, object())
 def test_what_is_no_text_is_no_response(odd: Any) -> None:
     """A model that returned a list once ended the run after generation."""
-    found = CmmathGradeFilter().apply([[odd]], [make_problem()])
+    found = all_filters()["cmmath_grade"]().apply([[odd]], [make_problem()])
     assert json.loads(str(found[0]))["reason"] == "the model gave no response"
     reasons = [record.reason for record in records_of(odd, GOOD, docs=[make_doc()] * 2)]
     assert reasons == ["the model gave no response", None]

@@ -9,13 +9,12 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.grading import GradingFilter
+from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
-from lmms_rpts.tasks.cmmath.filter import CmmathGradeFilter
-from lmms_rpts.tasks.cmmath.record import process_results as cmmath_results
-from lmms_rpts.tasks.rome.filter import RomeAnswerFilter
-from lmms_rpts.tasks.rome.record import process_results as rome_results
+from lmms_rpts.tasks.cmmath.task import process_results as cmmath_results
+from lmms_rpts.tasks.rome.task import process_results as rome_results
 from tests.support import cmmath, rome
 from tests.support.environment import configure
 from tests.support.judge_server import Serve, ServerReply
@@ -36,7 +35,7 @@ class Case:
     """
 
     name: str
-    filter: type[GradingFilter]
+    filter: type[RptsFilter]
     make_doc: Callable[..., dict[str, Any]]
     results: Callable[..., dict[str, Any]]
     grader: tuple[str, str]
@@ -56,13 +55,20 @@ class Case:
 
 CASES = (
     Case(
-        *("ROME", RomeAnswerFilter, rome.make_doc, rome_results, ("ROME_GRADER", "llm"), "llm"),
+        *(
+            "ROME",
+            all_filters()["rome_answer"],
+            rome.make_doc,
+            rome_results,
+            ("ROME_GRADER", "llm"),
+            "llm",
+        ),
         *("Final Answer: B", "Final Answer: A"),
         *("Both say B.\nVerdict: correct", "It says A.\nVerdict: incorrect"),
         *("correct or incorrect", {"rome": {"consistency": True}}),
     ),
     Case(
-        *("CMMaTH", CmmathGradeFilter, cmmath.make_doc, cmmath_results),
+        *("CMMaTH", all_filters()["cmmath_grade"], cmmath.make_doc, cmmath_results),
         *(("CMMATH_GRADER", "judge"), "judge"),
         *("面积是9．", "面积是6．", "Both are 9.\n<Yes>", "It says 6.\n<No>"),
         *("one of <Yes> and <No>", {"cmmath": {"errors": True}}),

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from lmms_rpts.tasks import check_tasks
 from lmms_rpts.tasks.data import DataError, raise_faults
 from lmms_rpts.tasks.images import add_image_column, image_faults
+from lmms_rpts.tasks.registry import check_tasks
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
 from tests.support.tables import table
@@ -134,9 +134,10 @@ def test_what_is_handed_to_a_model_is_looked_at_again(folder: Path) -> None:
     from datasets import Dataset
 
     draw(folder / "a.png")
-    add_image_column(Dataset.from_dict({"img_path": [["a.png"]]}), folder, folder)
+    documents = Dataset.from_dict({"id": [1]})
+    add_image_column(documents, [["a.png"]], folder, folder)
     with pytest.raises(DataError, match="outside of"):
-        add_image_column(Dataset.from_dict({"img_path": [["../secret.png"]]}), folder, folder)
+        add_image_column(documents, [["../secret.png"]], folder, folder)
 
 
 def test_formats_that_start_other_programs_are_not_opened(folder: Path) -> None:

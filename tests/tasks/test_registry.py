@@ -1,56 +1,62 @@
-"""The table of benchmarks."""
+"""The table of benchmarks, and their task files."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
+from pathlib import Path
+from typing import Any
 
 import pytest
-import yaml
 
 from lmms_rpts.filters.base import RptsFilter
+from lmms_rpts.filters.grading import all_filters
+from lmms_rpts.host.task_files import filters_of, read_simply
 from lmms_rpts.judging.request_kinds import KINDS
-from lmms_rpts.tasks.registry import (
-    BENCHMARKS,
-    BenchmarkError,
-    all_filters,
-    benchmark_of,
-    get_benchmark,
-    record_types,
-)
-from tests.support.lmms import TASKS_DIR
+from lmms_rpts.tasks.registry import BENCHMARKS, BenchmarkError, get_benchmark
+from tests.support.tables import table
 
 
-def test_every_task_file_is_of_a_benchmark_that_checks_it() -> None:
-    files = list(TASKS_DIR.rglob("*.yaml"))
-    assert len(files) >= 20
-    for file in files:
-        text = file.read_text(encoding="utf-8").replace("!function", "")
-        content = yaml.safe_load(text)
-        name = content.get("group") or content.get("task")
-        if file.name.startswith("_"):
+def task_files(name: str) -> dict[str, Any]:
+    """The task files of a benchmark by task or group, with what they include."""
+    files = [file for file in BENCHMARKS[name].folder.rglob("*.yaml") if file.name[0] != "_"]
+    found = [read_simply(str(file)) for file in files]
+    return {each.get("group") or each["task"]: each for each in found}
+
+
+@table("name", *BENCHMARKS)
+def test_task_files_are_those_of_the_table(name: str) -> None:
+    """Each names its data, shows its metrics, and takes texts around its prompt."""
+    benchmark, files = BENCHMARKS[name], task_files(name)
+    assert {*files} == {*benchmark.tasks, *benchmark.groups}
+    known = {metric.name for metric in benchmark.metrics.values() if metric.listed}
+    known |= {"meteor"} if name == "reform" else set()  # it starts Java: no table of ours has it
+    for task, config in files.items():
+        if task in benchmark.groups:
+            assert tuple(config["task"]) == benchmark.groups[task]
             continue
-        found = benchmark_of(name)
-        assert found is not None, file
-        assert file.is_relative_to(found.folder), file
-        assert name in found.task_checks(), file
+        assert (config["dataset_path"], config["dataset_name"]) == (
+            benchmark.dataset,
+            benchmark.tasks[task],
+        )
+        assert {each["metric"] for each in config["metric_list"]} <= known
+        assert filters_of(config) <= {*all_filters()}
+        assert {*config["metadata"]} == {"version"}
+        for texts in config["lmms_eval_specific_kwargs"].values():
+            assert {"pre_prompt", "post_prompt"} <= {*texts}
+        assert str(config["tag"]).startswith(f"{name}_")
 
 
-def test_whatever_a_benchmark_names_is_there() -> None:
-    for each in BENCHMARKS.values():
-        assert each.settings
-        assert each.task_checks()
-        assert set(each.scored) <= set(each.task_checks())
+def test_what_a_benchmark_names_is_there() -> None:
     assert all(issubclass(each, RptsFilter) for each in all_filters().values())
-    schemas = [each.schema for each in record_types()]
-    assert len(schemas) == len(set(schemas)) == len(BENCHMARKS)
-
-
-def test_templates_of_all_kinds_are_there_in_both_languages() -> None:
+    schemas = [each.record.SCHEMA for each in BENCHMARKS.values()]
+    assert len(schemas) == len({*schemas})
+    for benchmark in BENCHMARKS.values():
+        assert {*benchmark.columns} <= {*benchmark.metrics}
     for kind in KINDS.values():
         for language in ("en", "zh"):
             for name in (kind.name, f"{kind.name}_again"):
-                assert (kind.templates / language / f"{name}.jinja").is_file()
+                assert Path(kind.templates, language, f"{name}.jinja").is_file()
 
 
 def test_an_unknown_name_names_the_nearest_or_all() -> None:
@@ -58,11 +64,10 @@ def test_an_unknown_name_names_the_nearest_or_all() -> None:
         get_benchmark("cmath")
     with pytest.raises(BenchmarkError, match="Known benchmarks: rpts, rome, cmmath"):
         get_benchmark("xyz")
-    assert get_benchmark("rome").title == "ROME"
 
 
 def test_listing_benchmarks_imports_no_framework() -> None:
-    slow = {"torch", "transformers", "openai", "datasets", "lmms_eval", "pandas", "numpy", "sympy"}
+    slow = {"torch", "transformers", "openai", "datasets", "lmms_eval", "pandas", "sympy"}
     code = f"import sys; import lmms_rpts.tasks.registry; print({slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()", done.stdout

@@ -14,7 +14,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, AliasChoices, BeforeValidator, ConfigDict, Field
+from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
 
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Several, Text
@@ -73,8 +73,6 @@ _Words = Annotated[Text, BeforeValidator(_as_text), AfterValidator(str.strip)]
 class Problem(Asked):
     """One problem: read from the file, shown to a model, and part of the record."""
 
-    model_config = ConfigDict(populate_by_name=True)
-
     id: Identity = Field(validation_alias="problem_id", description="id of the problem")
     question: Annotated[Line, AfterValidator(str.strip)] = Field(
         description="the problem in the publishers' notation"
@@ -104,6 +102,11 @@ class Problem(Asked):
     def points(self) -> tuple[Point, ...]:
         """The knowledge points that it needs."""
         return knowledge_points(self.knowledge_point)
+
+    @property
+    def cluster(self) -> tuple[str, str]:
+        """What the ways of asking a problem share."""
+        return ("cmmath", self.id)
 
     @property
     def area(self) -> tuple[str, ...]:

@@ -98,11 +98,6 @@ class CmmathRecord(AnswerRecord):
         judge = None if self.settings.grader == "rule" else self.settings.model
         return self.settings.model_copy(update={"model": judge})
 
-    @property
-    def undecided(self) -> bool | None:
-        """Whether the rules left it undecided; None if there is no response."""
-        return self.value("rule") is None if "rule" in self.grades else None
-
 
 def _ssr_above(threshold: float) -> Callable[[Sequence[CmmathRecord]], float | None]:
     """SSR of responses; several responses to a problem count as their mean."""
@@ -121,7 +116,7 @@ METRICS = by_name(
     # By the rules, whatever a judge decided afterwards.
     Metric(
         "undecided_rate",
-        lambda record: record.undecided,
+        lambda record: record.value("rule") is None if "rule" in record.grades else None,
         higher_is_better=False,
         head="undecided",
         words="share that the rules left undecided",

@@ -71,7 +71,9 @@ class ReformRecord(AnswerRecord):
     FILTER: ClassVar[str] = "reform_answer"
 
     instance: ReformQuestion = Field(description="one duplicate of the sample, without its image")
-    settings: ReformAsking = Field(description="how samples were presented and graded")
+    settings: ReformAsking = Field(  # type: ignore[assignment]  # no grader to choose
+        description="how samples were presented and graded"
+    )
 
     @property
     def scale(self) -> str:

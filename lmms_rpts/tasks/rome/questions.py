@@ -12,7 +12,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
 
-from pydantic import BeforeValidator, ConfigDict, Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import Row
@@ -102,8 +102,6 @@ _Label = Annotated[Text | None, BeforeValidator(_as_text)]
 
 class RomeQuestion(Asked):
     """One question: read from a file, shown to a model, and part of the record."""
-
-    model_config = ConfigDict(populate_by_name=True)
 
     id: Annotated[Identity, Field(validation_alias="question_id", description="id of the question")]
     subtask: Subtask = Field(description="by the field `task`, else by the id")

@@ -26,12 +26,12 @@ from lmms_rpts.runs.answers import (
 )
 from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.grading import (
-    SCORES,
     Given,
     Grades,
     GradingScorer,
     found_by,
     graded_by,
+    graded_by_rules,
     known_grade,
 )
 from lmms_rpts.scoring.verdicts import verdict_parser
@@ -85,7 +85,6 @@ class RomeRecord(AnswerRecord):
     FILTER: ClassVar[str] = "rome_answer"
 
     instance: RomeQuestion = Field(description="the question, without its images")
-    settings: GradedHow = Field(description="how the answer was graded")
 
 
 METRICS = by_name(
@@ -130,14 +129,7 @@ class RomeScorer(GradingScorer):
         }
         self.unasked = frozenset(metric for metric, is_asked in asked.items() if not is_asked)
         super().__init__(settings, judge)
-        self._how = {
-            each: GradedHow(
-                grader=self.rome.grader,
-                judge=self.judge if self.rome.asks_judge(each) else None,
-                prompt_version=self.prompts.version("grade"),
-            )
-            for each in SUBTASKS
-        }
+        self._how: dict[str, GradedHow] = {}
 
     def choose(self, default: str | None) -> str:
         """The judge that may be asked; ``none`` if there is nothing to ask."""
@@ -184,6 +176,12 @@ class RomeScorer(GradingScorer):
 
     def graded_how(self, question: RomeQuestion) -> GradedHow:
         """The grader, the judge and its prompts."""
+        if question.subtask not in self._how:
+            self._how[question.subtask] = GradedHow(
+                grader=self.rome.grader,
+                judge=self.judge if self.asks(question) else None,
+                prompt_version=self.prompts.version("grade"),
+            )
         return self._how[question.subtask]
 
 
@@ -200,4 +198,4 @@ def grade_strictly(rule: Rule, answer: str) -> Grade:
         found = grade(answer, str(value), kind="number", tolerance=allowed)
     else:  # free texts and intervals: a rule that only confirms would flatter
         return Grade(score=None, reason="the strict rules grade choices and numbers")
-    return Grade(score=SCORES[found.outcome], answer=found.answer, rule=found.rule)
+    return graded_by_rules(found)
