@@ -142,6 +142,10 @@ def _data_stages() -> Iterator[Stage]:
         yield Stage(each.title, "checking data and images", partial(_examine, each))
 
 
+_FAULTS_SHOWN = 3
+"""Parts of a benchmark's data of which the faults are shown; of the others, only the names."""
+
+
 def _examine(benchmark: Benchmark) -> Sequence[Check]:
     """The data that the setting of a benchmark names; downloads nothing."""
     load_settings()
@@ -161,7 +165,11 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
         return [data_fault(name, next(iter(faults.values())))]
     said = ", ".join(f"{part}: {count:,}" for part, count in found.items() if count)
     checks = [Check(name, "ok", f"questions and images in {place}: {said}")]
-    return [*checks, *(data_fault(f"{name}, {part}", each) for part, each in faults.items())]
+    wrong = [(f"{name}, {part}", each) for part, each in faults.items()]
+    checks += [data_fault(*each) for each in wrong[:_FAULTS_SHOWN]]
+    if more := [*faults][_FAULTS_SHOWN:]:
+        checks.append(problem(name, f"also: {', '.join(more)}", "as for the ones before"))
+    return checks
 
 
 def _check_cache() -> list[Check]:
