@@ -58,14 +58,13 @@ def score(
     annotations: Annotated[
         Path | None,
         typer.Option(
-            help="Data of --task: their file or folder, as for the setting (such as ROME_PATH).",
+            help="Data of --task: their file or folder, as for the setting `path` of its table.",
             exists=True,
             show_default=False,
         ),
     ] = None,
     grader: Annotated[
-        str | None,
-        typer.Option(help="What grades the answers to --task, as the setting (ROME_GRADER)."),
+        str | None, typer.Option(help="What grades the answers to --task, as the setting `grader`.")
     ] = None,
     correct: Annotated[
         str | None,

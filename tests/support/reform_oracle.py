@@ -39,8 +39,8 @@ def samples(
 ) -> Sequence[Mapping[str, Any]]:
     """The samples that the published loader returns for a configuration, without images.
 
-    Index ``i`` is sample ``i // dup``. Nothing is shuffled. Wrong options of TDIUC and MSCOCO-OC are
-    drawn once; the published code draws them again at each access.
+    Index ``i`` is sample ``i // dup``. Nothing is shuffled. Wrong options of TDIUC and MSCOCO-OC
+    are drawn once; the published code draws them again at each access.
     """
     chosen = {each.config: each for each in data_sets().values()}[config]
     root = root_of(folder)
