@@ -12,7 +12,7 @@ import typer
 import yaml
 
 from lmms_rpts.cli import app
-from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
+from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES, filter_names
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference
 
@@ -39,9 +39,9 @@ def known_tasks() -> set[str]:
 
 def known_names() -> set[str]:
     """Tasks, metrics, filters, settings and their variables."""
-    names = known_tasks()
+    names = known_tasks() | filter_names()
     for benchmark in BENCHMARKS.values():
-        names |= {*benchmark.filters, *benchmark.metrics}
+        names |= {*benchmark.metrics}
     for settings in SETTINGS_TABLES:
         for field in settings.model_fields:
             names |= {*settings.VARIABLES[field]}

@@ -360,7 +360,7 @@ async def score_run(
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
-            if plan.name in TASKS and TASKS[plan.name].name == "rome":
+            if plan.name in TASKS and TASKS[plan.name].scores_by_part:
                 scores[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
             results[plan.name] = {"alias": plan.name, **metric_results(values)}
         scored.results = {
@@ -392,12 +392,12 @@ async def score_run(
             if scored.written and scores:
                 place = scored.written.results
                 file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
-                file.write_text(json.dumps(rome_scores(scores), indent=2), encoding="utf-8")
+                file.write_text(json.dumps(scores_by_part(scores), indent=2), encoding="utf-8")
     return scored
 
 
-def rome_scores(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
-    """The scores of ROME's subtasks as the publishers' ``evaluate.py`` writes them.
+def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
+    """The scores of the parts of a benchmark as the ``evaluate.py`` of FlagEval writes them.
 
     ``final_score`` is the sum of the scores and the number of questions, ``accuracy`` in percent; a
     subtask has sum, number, mean, and the same again as its only part. Unscored answers are left

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import shlex
 import shutil
 import signal
@@ -28,7 +27,7 @@ from lmms_rpts.analysis.scoring import (
 )
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.rows import Row
-from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.base.settings import Settings, load_settings, set_variables
 from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
 from lmms_rpts.runs.files import check_writable
 from lmms_rpts.runs.responses import RunKey, SavedDocument, SavedResponses
@@ -59,14 +58,13 @@ def score(
     annotations: Annotated[
         Path | None,
         typer.Option(
-            help="Data of --task: their file or folder, as for the setting (such as ROME_PATH).",
+            help="Data of --task: their file or folder, as for the setting `path` of its table.",
             exists=True,
             show_default=False,
         ),
     ] = None,
     grader: Annotated[
-        str | None,
-        typer.Option(help="What grades the answers to --task, as the setting (ROME_GRADER)."),
+        str | None, typer.Option(help="What grades the answers to --task, as the setting `grader`.")
     ] = None,
     correct: Annotated[
         str | None,
@@ -237,7 +235,7 @@ def _settle(task: str | None, annotations: Path | None, grader: str | None) -> N
         benchmark = TASKS.get(task or "")
         if benchmark is None or field not in benchmark.settings.model_fields:
             fail(f"--{'annotations' if field == 'path' else field}: no setting of --task {task}")
-        os.environ[benchmark.settings.VARIABLES[field][0]] = value
+        set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
 
 
 def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:

@@ -60,6 +60,7 @@ class Benchmark:
         order: of the values of breakdowns; other values come after them.
         columns: the metrics that tables show by default.
         scored: its tasks and groups whose responses have steps that RPTS scores.
+        scores_by_part: ``lmms-rpts score`` also writes sums and means by part, as its publishers.
         remedy: the command that decides what the rules left undecided in the folder ``{}``.
         answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
@@ -92,6 +93,7 @@ class Benchmark:
     order: Sequence[str] = ()
     columns: tuple[str, ...] = ("accuracy", "grader_coverage")
     scored: bool = False
+    scores_by_part: bool = False
     remedy: str = ""
     answers: AnswerGrader | None = None
     foreign: Callable[[Path], Any] | None = None

@@ -48,6 +48,11 @@ class ImagePrompt(Generic[Q]):
     kind: type[Q]
     parts: Callable[[Q, Kwargs], Iterable[str | Picture]]
 
+    @property
+    def functions(self) -> tuple[Any, Any, Any]:
+        """``doc_to_visual``, ``doc_to_text`` and ``doc_to_messages`` for a task file."""
+        return self.doc_to_visual, self.doc_to_text, self.doc_to_messages
+
     def _parts(self, doc: Doc, kwargs: Kwargs | None) -> list[str | Picture]:
         given = kwargs or {}
         before, after = (str(given.get(name) or "") for name in ("pre_prompt", "post_prompt"))

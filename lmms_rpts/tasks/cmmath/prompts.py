@@ -112,9 +112,7 @@ def _parts(problem: Problem, kwargs: Kwargs) -> Iterator[str | Picture]:
     )
 
 
-_PROMPT = ImagePrompt(Problem, _parts)
-doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
-doc_to_messages = _PROMPT.doc_to_messages
+doc_to_visual, doc_to_text, doc_to_messages = ImagePrompt(Problem, _parts).functions
 
 
 def _filled(text: str, **values: object) -> str:

@@ -67,6 +67,4 @@ def _ending(question: Question) -> str:
     return form if form in ("agree", "choice", "number") else "text"
 
 
-_PROMPT = ImagePrompt(Question, _parts)
-doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
-doc_to_messages = _PROMPT.doc_to_messages
+doc_to_visual, doc_to_text, doc_to_messages = ImagePrompt(Question, _parts).functions

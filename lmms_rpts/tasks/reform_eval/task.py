@@ -46,8 +46,7 @@ def load(part: str) -> Questions[ReformQuestion]:
         said = f"{' or '.join(chosen.files)} of {chosen.title} is missing"
         raise_faults(root, [said], remedy + others)
     files = tuple(root / name for name in chosen.files)
-    stats = [each.stat() for each in files]
-    stamps = tuple((each.st_mtime_ns, each.st_size) for each in stats)
+    stamps = tuple((each.st_mtime_ns, each.st_size) for each in map(Path.stat, files))
     samples, faults = _read(chosen, root, settings.seed, stamps)
     numbered = form.shows_options and settings.marks in ("number", "random")
     most = max((len(each.options) for each in samples), default=0)
@@ -92,8 +91,7 @@ def open_image(question: ReformQuestion, folder: Path | None = None) -> Image.Im
     chosen, place = data_sets().get(question.set), folder or _HUB.present()
     if chosen is None or place is None or not question.image.length:
         raise FileNotFoundError(f"no image of {question.set} {question.id} is on this machine")
-    path = root_of(place) / chosen.file
-    return image_of(path, question.image, chosen.boxes, question.boxes)
+    return image_of(root_of(place) / chosen.file, question.image, chosen.boxes, question.boxes)
 
 
 def picture_of(question: ReformQuestion, folder: Path | None = None) -> Image.Image | None:

@@ -44,6 +44,4 @@ def _split(question: str) -> list[str | int]:
     return [int(each) if at % 2 else each for at, each in enumerate(pieces) if at % 2 or each]
 
 
-_PROMPT = ImagePrompt(RomeQuestion, _parts)
-doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
-doc_to_messages = _PROMPT.doc_to_messages
+doc_to_visual, doc_to_text, doc_to_messages = ImagePrompt(RomeQuestion, _parts).functions

@@ -54,5 +54,6 @@ BENCHMARK = Benchmark(
         *("accuracy", "accuracy_strict", "strict_coverage"),
         *("thinking_answer_consistency", "pretended_tools"),
     ),
+    scores_by_part=True,
     images=HUB.present,
 )

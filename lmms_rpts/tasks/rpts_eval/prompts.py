@@ -40,6 +40,4 @@ def _parts(question: Question, kwargs: Kwargs) -> Iterator[str | Picture]:
     yield _WORDS[question.language][variant_of(kwargs, VARIANTS)]
 
 
-_PROMPT = ImagePrompt(Question, _parts)
-doc_to_text, doc_to_visual = _PROMPT.doc_to_text, _PROMPT.doc_to_visual
-doc_to_messages = _PROMPT.doc_to_messages
+doc_to_visual, doc_to_text, doc_to_messages = ImagePrompt(Question, _parts).functions
