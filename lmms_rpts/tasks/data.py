@@ -118,16 +118,19 @@ class HubData:
         """The variable with the place of the data."""
         return str(self.settings.VARIABLES["path"][0])
 
-    def place(self, *files: str) -> tuple[Path, str]:
+    def place(self, *files: str, images: str, judged: bool = False) -> tuple[Path, str]:
         """The place of the data, and what to do if they are wrong, in complete sentences.
 
-        Files that match these patterns are downloaded if the setting names no place.
+        If the setting names no place, files that match these patterns are downloaded; those of
+        ``images`` only where lmms-eval shows them to a model, or if they are ``judged``.
         """
         if local := self.settings.load().path:
             remedy = (
                 f"Fix or complete {local} ({self.variable}), or unset it to download {self.name}."
             )
             return local, remedy
+        if judged or ("lmms_eval" in sys.modules and shows_images()):
+            files = (*files, images)
         failed = f"{' and '.join(files)} could not be downloaded from {self.name}"
         retry = f"Set {self.variable} {self.wanted}, or retry with a connection."
         folder = _downloaded_once(self.name, files, failed, retry)

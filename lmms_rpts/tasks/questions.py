@@ -234,6 +234,7 @@ def read_questions(
         # A damaged line may be a question; a JSON value other than an object is not.
         if not asks and not (row.fault and row.place.startswith("line")):
             continue
+        identity = entry.get(files.identity)
         part, image_fault = ("", "") if row.fault else files.prepare(entry, row, source)
         question, wrongs = None, [f" {row.fault}"] if row.fault else []
         try:
@@ -252,7 +253,7 @@ def read_questions(
                 continue  # its images are not used
             found.append((part, question))
         if wrongs or image_fault:
-            name = _name_of(files.what, row, entry.get(files.identity))
+            name = _name_of(files.what, row, identity)
             faults += ((part, f"{name}{fault}") for fault in wrongs)
             faults += [(IMAGES, f"{name}: {image_fault}")] * bool(image_fault)
     return found, faults, left_out

@@ -39,7 +39,7 @@ from lmms_rpts.base.settings import (
 )
 from lmms_rpts.commands.doctor.judge import check_judges
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.data import Check, DataError, data_fault, problem
+from lmms_rpts.tasks.data import Check, data_fault, problem
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 
 if TYPE_CHECKING:
@@ -147,24 +147,30 @@ _FAULTS_SHOWN = 3
 
 
 def _examine(benchmark: Benchmark) -> Sequence[Check]:
-    """The data that the setting of a benchmark names; downloads nothing."""
+    """The data that the setting of a benchmark names, and its grader; downloads nothing.
+
+    Of a benchmark that is not set up, nothing is said; the main one is downloaded.
+    """
     load_settings()
     place, name = getattr(benchmark.settings.load(), "path", None), benchmark.title
     if place is None:
         said = f"{benchmark.data_variable} is not set: the first run downloads {benchmark.dataset}"
-        return [Check(name, "not checked", said)]
-    found, faults = dict[str, int](), dict[str, DataError]()
-    for part in dict.fromkeys(benchmark.tasks.values()):
+        return [Check(name, "not checked", said)] if benchmark.scored else []
+    found, faults = dict[str, int](), dict[str, UserError]()
+    for part, task in {part: task for task, part in benchmark.tasks.items()}.items():
         try:
             questions = benchmark.load(part)
             questions.check()
+            if not benchmark.scored:  # the judge of steps has a stage of its own
+                benchmark.check(task)
             found[part] = len(questions.questions)
-        except DataError as error:
+        except UserError as error:
             faults[part] = error
     if not any(found.values()) and faults:
         return [data_fault(name, next(iter(faults.values())))]
     said = ", ".join(f"{part}: {count:,}" for part, count in found.items() if count)
-    checks = [Check(name, "ok", f"questions and images in {place}: {said}")]
+    said = f"all images; questions: {said} ({benchmark.data_variable}={place})"
+    checks = [Check(name, "ok", said)]
     wrong = [(f"{name}, {part}", each) for part, each in faults.items()]
     checks += [data_fault(*each) for each in wrong[:_FAULTS_SHOWN]]
     if more := [*faults][_FAULTS_SHOWN:]:

@@ -172,7 +172,7 @@ HUB = HubData(RomeSettings, "BAAI/ROME", _WANTED)
 def _source(part: str) -> Source:
     """The files at ROME_PATH, else of a copy from the Hub, downloaded if necessary."""
     shown = shows_images()
-    place, remedy = HUB.place("data/**" if shown else "data/test.json")
+    place, remedy = HUB.place("data/test.json", images="data/**")
     folder = place if place.is_dir() else place.parent
     found = [*sorted(place.glob("*")), *sorted(place.glob("data/*"))] or [place]
     files = [each for each in found if each.is_file() and each.suffix in (".json", ".jsonl")]

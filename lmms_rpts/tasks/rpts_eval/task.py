@@ -63,13 +63,12 @@ def _source(part: str) -> Source:
         return Source(
             DEMO, (DEMO / "instances.json",), "Install lmms-rpts again.", DEMO, DEMO / IMAGES
         )
-    # Saved responses need images only for a judge that sees.
-    shown = shows_images() or load_settings().evidence in ("image", "both")
+    judged = load_settings().evidence in ("image", "both")
     name = f"texts_{part}.json"
-    folder, remedy = _HUB.place(name, *[f"{IMAGES}/**"] * shown)
+    folder, remedy = _HUB.place(name, images=f"{IMAGES}/**", judged=judged)
     if not (folder / name).is_file():
         raise _HUB.missing(folder, name)
-    images = folder / IMAGES if shown else None
+    images = folder / IMAGES if judged or shows_images() else None
     return Source(folder / name, (folder / name,), remedy, folder, images)
 
 
