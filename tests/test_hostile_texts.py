@@ -11,7 +11,6 @@ from collections.abc import Callable
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lmms_rpts.tasks.rome.strict import grade_strictly
 
 from lmms_rpts.base.masking import mask
 from lmms_rpts.grading.grader import grade
@@ -26,10 +25,11 @@ from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.prompts import reply
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
 from lmms_rpts.tasks.reform_eval.scorer import outputs_of
-from lmms_rpts.tasks.rome.matchers import match
+from lmms_rpts.tasks.rome.matchers import match, rule_of
+from lmms_rpts.tasks.rome.scorer import grade_strictly
 from tests.support.growth import assert_linear
 from tests.support.tables import table
-from tests.tasks.test_rome_strict import ALL_KWARGS
+from tests.tasks.test_rome_matchers import ALL_KWARGS
 
 KEY = "sk-proj-T3BlbkFJ0aZ9-yX8wV7uT6s_R5qP4"
 
@@ -64,7 +64,7 @@ def grade_rome(text: str) -> None:
     for evaluator, kwargs, _ in ALL_KWARGS:
         match(evaluator, kwargs, text)
     for evaluator, kwargs, _ in ALL_KWARGS[::2]:
-        grade_strictly(evaluator, kwargs, text)
+        grade_strictly(rule_of(evaluator, kwargs), text)
 
 
 def grade_reform(text: str) -> None:
