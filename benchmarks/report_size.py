@@ -20,9 +20,9 @@ import time
 from pathlib import Path
 from typing import Any
 
+from lmms_rpts.analysis.reading import read_runs
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.writing import write_report
-from lmms_rpts.analysis.reading import read_runs
 from tests.support.reference import find_reference
 from tests.support.runs import make_record, write_run
 
