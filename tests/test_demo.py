@@ -9,9 +9,8 @@ from collections import Counter
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from lmms_rpts.tasks.rpts_eval.data import check_folder
-
 from lmms_rpts.reasoning import build_tree, parse_chain
+from lmms_rpts.tasks.rpts_eval.task import check
 from tests.support.lmms import Run, run
 
 ROOT = Path(__file__).parents[1]
@@ -57,7 +56,7 @@ def test_the_demo_fails_loudly(tmp_path: Path) -> None:
 
 
 def test_the_bundled_instances_are_sound() -> None:
-    check_folder(DEMO / "instances.json", DEMO / "images", "mend the demo")
+    check("rpts_demo")
     assert len(INSTANCES) >= 12
     languages = Counter(instance["language"] for instance in INSTANCES)
     assert languages["en"] == languages["zh"]

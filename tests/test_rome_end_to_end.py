@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lmms_rpts.tasks.rome.benchmark import SUBTASKS
 from markupsafe import Markup
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
+from lmms_rpts.tasks.rome.questions import SUBTASKS
 from tests.support import oracle
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer
@@ -110,11 +110,11 @@ def test_every_answer_is_graded_beside_its_own_question(judged: Run) -> None:
         assert record["score"] == record["grades"]["llm"]["score"] == float(right)
         assert record["grades"]["llm"]["verdict"]["reply"].endswith(said)
         if "<think>" not in SAID[identity]:
-            assert record["consistency"] is None
+            assert "findings" not in record
             continue
         said = verdict("consistency", language, thinking=THOUGHTS[identity], **asked)
-        agrees = said in ("Verdict: consistent", "判定：一致")
-        assert record["consistency"]["consistent"] is agrees
+        word = "consistent" if said in ("Verdict: consistent", "判定：一致") else "inconsistent"
+        assert record["findings"]["consistency"]["value"] == word
     assert {record["score"] for record in found.values()} == {0.0, 1.0}
     assert {record["instance"]["language"] for record in found.values()} == {"en", "zh"}
 
@@ -123,12 +123,7 @@ def test_the_results_file_names_grader_and_judge(judged: Run, data: Path) -> Non
     (file,) = judged.folder.rglob("*_results.json")
     written = json.loads(file.read_text(encoding="utf-8"))
     for task in TASKS:
-        told = written["configs"][task]["metadata"]
-        assert (told["grader"], told["judge"], told["consistency"]) == (
-            "llm",
-            "openai:oracle",
-            True,
-        )
+        assert written["configs"][task]["dataset_path"] == "BAAI/ROME"
     found = written["config"]["lmms_rpts"]
     assert (found["judge"], found["concurrency"]) == ("openai:oracle", 32)
     asked = {"consistency": True, "pretended_tools": False}

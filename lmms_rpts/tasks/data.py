@@ -118,7 +118,7 @@ class HubData:
         """The variable with the place of the data."""
         return str(self.settings.VARIABLES["path"][0])
 
-    def place(self, *files: str, images: str, judged: bool = False) -> tuple[Path, str]:
+    def place(self, *files: str, images: str = "", judged: bool = False) -> tuple[Path, str]:
         """The place of the data, and what to do if they are wrong, in complete sentences.
 
         If the setting names no place, files that match these patterns are downloaded; those of
@@ -129,7 +129,7 @@ class HubData:
                 f"Fix or complete {local} ({self.variable}), or unset it to download {self.name}."
             )
             return local, remedy
-        if judged or ("lmms_eval" in sys.modules and shows_images()):
+        if images and (judged or ("lmms_eval" in sys.modules and shows_images())):
             files = (*files, images)
         failed = f"{' and '.join(files)} could not be downloaded from {self.name}"
         retry = f"Set {self.variable} {self.wanted}, or retry with a connection."

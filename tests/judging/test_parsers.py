@@ -15,17 +15,14 @@ from lmms_rpts.judging.types import Reply
 from lmms_rpts.report.frame import in_words
 from lmms_rpts.scoring.verdicts import parse_yes_no
 from lmms_rpts.tasks.cmmath import scorer as cmmath
-from lmms_rpts.tasks.rome import scorer as rome
-from lmms_rpts.tasks.rome import thinking
+from lmms_rpts.tasks.rome.scorer import PARSERS as ROME_PARSERS
 from tests.judging.questions import question
 from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
 PARSERS: dict[str, Callable[[str], float | str | None]] = {
     "score": parse_score,
-    "grade": rome.parse_grade,
-    "consistency": thinking.parse_consistency,
-    "pretended_tools": thinking.parse_pretended,
+    **ROME_PARSERS,
     "mistake": cmmath.parse_mistake,
     "yes_no": parse_yes_no,
 }

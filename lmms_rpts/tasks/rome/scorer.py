@@ -66,7 +66,7 @@ REQUEST_KINDS = (
         longest_reason=QUOTING,
     ),
 )
-_PARSERS = {
+PARSERS = {
     "grade": verdict_parser({"correct": "正确", "incorrect": "不正确|错误"}),
     "consistency": verdict_parser({"consistent": "一致", "inconsistent": "不一致"}),
     "pretended_tools": verdict_parser({"pretended": "假装", "none": "没有"}),
@@ -163,13 +163,13 @@ class RomeScorer(GradingScorer):
         if self.counting(question, grades) == "llm":
             found = known_grade(question.reference, given.answer)
             if found is None:
-                request = self.request("grade", question, given, _PARSERS["grade"])
+                request = self.request("grade", question, given, PARSERS["grade"])
                 found = graded_by(await judge.ask(request), "correct")
             judged["llm"] = found
         for name in self.rome.questions if given.thinking else ():
             if name == "consistency" and not given.answer.strip():
                 continue
-            verdict = await judge.ask(self.request(name, question, given, _PARSERS[name]))
+            verdict = await judge.ask(self.request(name, question, given, PARSERS[name]))
             unseen = tool_passages(given.thinking).left_out if name == "pretended_tools" else 0
             findings[name] = found_by(verdict, left_out=unseen)
         return judged, findings
