@@ -90,7 +90,7 @@ def test_a_record_belongs_to_its_document(one_process: Run, subset: Path) -> Non
     for language, task in zip(LANGUAGES, TASKS, strict=True):
         for doc_id, record in one_process.records(task).items():
             instance = instances(subset, language)[doc_id]
-            assert record["instance"]["id"] == instance["id"]
+            assert record["instance"]["id"] == str(instance["id"])
             assert record["instance"]["statement"] == instance["statement"]
             sample = one_process.samples(task)[doc_id]
             assert str(instance["id"]) in sample["resps"][0] or doc_id % 3 == 0

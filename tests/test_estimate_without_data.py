@@ -15,7 +15,7 @@ def test_a_folder_without_the_data(monkeypatch: pytest.MonkeyPatch, tmp_path: Pa
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_zh"])
     assert done.exit_code == 1
     said = " ".join(done.output.split())
-    assert f"There is no {tmp_path / 'texts_zh.json'}. Set RPTS_PATH to a folder with" in said
+    assert "is not a folder with texts_zh.json. Set it to a folder with" in said
 
 
 def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -26,5 +26,5 @@ def test_a_failed_download(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("huggingface_hub.snapshot_download", refuse)
     done = CliRunner().invoke(app, ["estimate", "rpts_eval_en"])
     assert done.exit_code == 1
-    assert "texts_en.json could not be downloaded" in done.output
+    assert "could not be downloaded from nimingshuaishi/RPTS-Eval" in done.output
     assert "Set RPTS_PATH to a folder with" in " ".join(done.output.split())

@@ -193,7 +193,7 @@ cli_evaluate()
     assert set(mixed.samples("plain")) == {1, 2}
     assert set(mixed.records("rpts_demo")) == set(range(1, 14))
     for doc_id, record in mixed.records("rpts_demo").items():
-        assert record["instance"]["id"] == doc_id
+        assert record["instance"]["id"] == str(doc_id)
         assert record["settings"]["comparable"] is False
 
 
@@ -203,7 +203,7 @@ cli_evaluate()
     (
         "rpts_eval_zh",
         "lexical",
-        ("instance 1: the image FOLDER/images/1.png is missing", "RPTS_PATH"),
+        ("instance '1': the image FOLDER/images/1.png is missing", "RPTS_PATH"),
     ),
 )
 def test_what_is_missing_stops_before_the_model_is_loaded(
