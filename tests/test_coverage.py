@@ -1,4 +1,4 @@
-"""docs/coverage.md: what it names exists; and the counts of RPTS-Eval in docs/rpts_eval.md."""
+"""docs/coverage.md: its commands run, what else it names exists; counts of docs/rpts_eval.md."""
 
 from __future__ import annotations
 
@@ -6,15 +6,18 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
 from pkgutil import resolve_name
 
-import typer
+import pytest
 import yaml
+from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES, filter_names
 from tests.support.fork_server import ROOT
 from tests.support.reference import reference
+from tests.support.rome import ENTRIES, write_responses, write_rome
 
 PAGE = (ROOT / "docs" / "coverage.md").read_text("utf-8")
 
@@ -50,22 +53,70 @@ def known_names() -> set[str]:
 
 
 def exists(span: str, names: set[str]) -> bool:
-    """Whether a command with its options, an object of Python, or another name exists."""
-    program, *words = span.split()
-    if program == "lmms-rpts":
-        command = typer.main.get_command(app).get_command(None, words[0])  # type: ignore[attr-defined]
-        return {*words[1:]} <= {each for parameter in command.params for each in parameter.opts}
-    if program.startswith("lmms_rpts."):
-        module, _, name = program.rpartition(".")
+    """Whether an object of Python or another name exists."""
+    module, _, name = span.rpartition(".")
+    if module.startswith("lmms_rpts."):
         return callable(getattr(resolve_name(module), name, None))
     return span in names
 
 
+def spans_of(page: str) -> set[str]:
+    """What the column ``where`` names."""
+    return {span for _, where, _ in rows_of(page) for span in re.findall(r"`([^`]+)`", where)}
+
+
 def test_every_name_exists() -> None:
     names = known_names()
-    spans = {span for _, where, _ in rows_of(PAGE) for span in re.findall(r"`([^`]+)`", where)}
-    assert len(spans) > 90
+    spans = {span for span in spans_of(PAGE) if not span.startswith("lmms-rpts ")}
+    assert len(spans) > 80
     assert {span for span in spans if not exists(span, names)} == set()
+
+
+DEMO = ROOT / "lmms_rpts" / "demo" / "responses"
+COMMANDS = (
+    f"score {DEMO}/careful.jsonl --judge lexical -o careful",
+    f"score {DEMO}/lucky.jsonl --judge lexical -o lucky",
+    "report careful",
+    "summarize careful lucky --published --by ability -o table.tex",
+    "summarize careful --join labels.csv --by hue",
+    "rate careful",
+    "agreement careful people.csv -o agreement.tex",
+    "sweep careful --decay 0.5 --focus-height 2 -o sweep.csv",
+    "compare careful lucky --by language=en",
+    "score said.jsonl --task rome --annotations annotation.json --grader rule -o graded",
+    "score predictions.json --task reform_gqa --formulation generation -o reform",
+    "validate --answers labelled.jsonl --field label=ok",
+)
+"""One after the other, in a folder with the files of ``write_files``."""
+
+
+def write_files() -> None:
+    """Files of a user, in the working folder."""
+    Path("labels.csv").write_text("id,hue\n1,red\n2,blue\n", "utf-8")
+    people = [f"{doc},{step},0.5" for doc in range(4) for step in range(2)]
+    Path("people.csv").write_text("\n".join(["doc_id,step,score", *people]), "utf-8")
+    labelled = {"question": "1+1?", "reference": "2", "response": "2", "ok": True}
+    Path("labelled.jsonl").write_text(json.dumps(labelled), "utf-8")
+    write_rome(Path())
+    write_responses(Path("said.jsonl"), {each["question_id"]: "(A)" for each in ENTRIES})
+    predictions = {"answer": 0, "answer_options": ["a", "b"], "prediction": "(A) a"}
+    Path("predictions.json").write_text(json.dumps([predictions | {"sample_id": 1}]), "utf-8")
+
+
+def test_the_commands_of_the_page_run(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for variable in ("ROME_PATH", "ROME_GRADER"):
+        monkeypatch.setenv(variable, "")  # which a command sets, to be restored
+    write_files()
+    for line in COMMANDS:
+        done = CliRunner().invoke(app, line.split())
+        assert done.exit_code == 0, f"{line}\n{done.output}"
+    ran = [{*line.split()} for line in COMMANDS]
+    named = {span for span in spans_of(PAGE) if span.startswith("lmms-rpts ")}
+    words = {span: {*span.split()[1:]} for span in named}
+    assert [span for span in named if not any(words[span] <= each for each in ran)] == []
 
 
 def test_every_row_has_a_state_and_a_reason() -> None:
