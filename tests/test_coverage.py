@@ -103,9 +103,7 @@ def write_files() -> None:
     Path("predictions.json").write_text(json.dumps([predictions | {"sample_id": 1}]), "utf-8")
 
 
-def test_the_commands_of_the_page_run(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
+def test_the_commands_of_the_page_run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.chdir(tmp_path)
     for variable in ("ROME_PATH", "ROME_GRADER"):
         monkeypatch.setenv(variable, "")  # which a command sets, to be restored

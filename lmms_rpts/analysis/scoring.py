@@ -356,13 +356,13 @@ async def score_run(
         for plan in plans:
             judge = plan.scorer.judge
             async with open_client(judge, settings, budget, requests=requests) as client:
-                values = await _score_task(plan, client, scored, writer)
+                values, of_sets = await _score_task(plan, client, scored, writer)
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
             if plan.name in TASKS and TASKS[plan.name].scores_by_part:
                 scores[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
-            results[plan.name] = {"alias": plan.name, **metric_results(values)}
+            results[plan.name] = {"alias": plan.name, **metric_results(values, of_sets)}
         scored.results = {
             "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
             "configs": {plan.name: {"task": plan.name} for plan in plans},
@@ -416,13 +416,17 @@ def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, An
 
 async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
-) -> dict[str, list[Any]]:
-    """Score the responses to a task in a stream; the values of metrics, one per document."""
-    known = plan.scorer.METRICS.values()
-    metrics = [each for each in known if each.listed and each.value]
-    metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
-    values: dict[str, list[Any]] = {each.name: [] for each in metrics}
-    # Of the current document; only what is written is held.
+) -> tuple[dict[str, list[float | None]], dict[str, float | None]]:
+    """Score the responses to a task in a stream; the values of metrics.
+
+    Those of a document each, one per document, and those of the whole set.
+    """
+    asked = [each for each in plan.scorer.METRICS.values() if each.name not in plan.scorer.unasked]
+    metrics = [each for each in asked if each.listed and each.value]
+    of_sets = {each.name: each.over for each in asked if each.listed and each.over}
+    values: dict[str, list[float | None]] = {each.name: [] for each in metrics}
+    records: list[Record] = []  # of a metric of the set; else only what is written is held
+    # Of the current document.
     current, rows, samples = -1, list[dict[str, Any]](), list[Sample]()
 
     def close() -> None:
@@ -450,9 +454,10 @@ async def _score_task(
         scored.outcomes[record.outcome] += 1
         rows.append({each.name: each.value(record) for each in metrics if each.value})
         samples.append(sample)
+        records += [record] * bool(of_sets)
     if rows:
         close()
-    return values
+    return values, {name: over(records) for name, over in of_sets.items()}
 
 
 async def _score_response(
@@ -476,12 +481,15 @@ async def _score_response(
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
-    """The means of groups of which all tasks were scored, weighted by their documents."""
+    """The means of groups of which all tasks were scored, weighted by their documents.
+
+    None of benchmarks whose tasks are summarized separately: ``summarize`` has theirs.
+    """
     sizes = {plan.name: len(plan.documents) for plan in plans}
     found: dict[str, Any] = {}
     for group in TASKS:
         members = members_of(group)
-        if len(members) > 1 and {*members} == {*sizes}:
+        if len(members) > 1 and {*members} == {*sizes} and not TASKS[group].by_task:
             names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
             found[group] = {"alias": group} | {
                 name: mean_over_tasks(

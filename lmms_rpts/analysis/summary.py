@@ -193,8 +193,8 @@ def _parts(benchmark: Benchmark, runs: Sequence[AnyRun]) -> dict[str, list[AnyRu
 
 
 def _order(benchmark: Benchmark, value: str | None) -> tuple[object, ...]:
-    """Sort key: values in the order of their benchmark, then others, numbers by size."""
-    order, text = benchmark.order, value or ""
+    """Sort key: tasks and parts in the order of their benchmark, then others, numbers by size."""
+    order, text = (*benchmark.tasks, *benchmark.tasks.values()), value or ""
     known = order.index(text) if text in order else len(order)
     return (value is None, known, len(text) if text.isdigit() else 0, text)
 

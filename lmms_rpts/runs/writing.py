@@ -116,11 +116,14 @@ def open_run(folder: Path) -> Iterator[RunWriter]:
             draft.unlink(missing_ok=True)
 
 
-def metric_results(values: Mapping[str, Sequence[float | None]]) -> Any:
+def metric_results(
+    values: Mapping[str, Sequence[float | None]], of_sets: Mapping[str, float | None]
+) -> dict[str, Any]:
     """The results of a task: means and their standard errors, as lmms-eval calculates them.
 
     Args:
         values: by metric, one value per document; None: it has none.
+        of_sets: values of all documents together, by metric.
     """
     found: dict[str, Any] = {}
     for name, each_document in values.items():
@@ -128,6 +131,9 @@ def metric_results(values: Mapping[str, Sequence[float | None]]) -> Any:
         mean = math.fsum(numbers) / len(numbers) if numbers else math.nan
         error = statistics.stdev(numbers) / math.sqrt(len(numbers)) if len(numbers) > 1 else "N/A"
         found |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": error}
+    for name, value in of_sets.items():
+        mean = math.nan if value is None else value
+        found |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": "N/A"}
     return found
 
 

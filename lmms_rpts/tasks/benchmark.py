@@ -57,7 +57,6 @@ class Benchmark:
         judge: its kinds of judge requests, in addition to those of RPTS.
         by: attributes of a question by which tables can be broken down; the first is always shown.
         by_task: each task is summarized separately.
-        order: of the values of breakdowns; other values come after them.
         columns: the metrics that tables show by default.
         scored: its tasks and groups whose responses have steps that RPTS scores.
         scores_by_part: ``lmms-rpts score`` also writes sums and means by part, as its publishers.
@@ -90,7 +89,6 @@ class Benchmark:
     judge: tuple[RequestKind, ...] = ()
     by: tuple[str, ...] = ("task",)
     by_task: bool = False
-    order: Sequence[str] = ()
     columns: tuple[str, ...] = ("accuracy", "grader_coverage")
     scored: bool = False
     scores_by_part: bool = False

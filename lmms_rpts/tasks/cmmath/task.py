@@ -102,7 +102,6 @@ BENCHMARK = Benchmark(
     judge=REQUEST_KINDS,
     by=("task", "category", "grade_group", "grade_id", "form", "area"),
     by_task=True,
-    order=tuple(_TASKS),
     columns=(
         *("accuracy", "accuracy_if_wrong", "accuracy_if_right"),
         *("undecided_rate", "grader_coverage"),

@@ -131,7 +131,6 @@ BENCHMARK = Benchmark(
     metrics=METRICS,
     by=("task", "dimension", "kind", "method", "round", "duplicate"),
     by_task=True,
-    order=tuple(name for name, task in TASKS.items() if not task.online),
     columns=(
         *("score", "accuracy_strict", "strict_coverage", "format_hit_rate"),
         *("instability", "cider", "bleu_4"),

@@ -49,7 +49,6 @@ BENCHMARK = Benchmark(
         *("subtask", "image_type", "image_subtype", "reasoning_type", "question_type"),
         *("evaluator", "language"),
     ),
-    order=SUBTASKS,
     columns=(
         *("accuracy", "accuracy_strict", "strict_coverage"),
         *("thinking_answer_consistency", "pretended_tools"),
