@@ -300,12 +300,13 @@ def _left_out(benchmark: Benchmark, run: AnyRun, where: str) -> Iterator[str]:
         said = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
         yield f"{said} ({_most(unscored)})"
     if undecided:
-        ends = []
+        ends = list[float]()
         for otherwise in (0.0, 1.0):
             values = (otherwise if each.undecided else accuracy.of(each) for each in records)
             pairs = zip((each.instance.key for each in records), values, strict=True)
             ends.append(fmean(there(document_means(pairs))))
-        note = undecided_note(len(undecided), len(records), *ends)
+        low, high = ends
+        note = undecided_note(len(undecided), len(records), low, high, where)
         folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
         yield note + (benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}")
     failed: dict[str, list[str | None]] = {}

@@ -200,9 +200,12 @@ class RptsScorer(Scorer):
             )
 
 
-def undecided_note(undecided: int, total: int, low: float, high: float) -> str:
-    """What undecided answers mean for accuracy: its range, as a sentence without its full stop."""
+def undecided_note(undecided: int, total: int, low: float, high: float, where: str = "") -> str:
+    """What undecided answers mean for accuracy: its range, as a sentence without its full stop.
+
+    ``where``: begins with a space, such as " to cmmath".
+    """
     return (
-        f"{undecided} of {total} answers are neither right nor wrong, and are left out of "
+        f"{undecided} of {total} answers{where} are neither right nor wrong, and are left out of "
         f"accuracy, which is from {low:.3f} (all of them wrong) to {high:.3f} (all right)"
     )
