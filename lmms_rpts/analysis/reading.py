@@ -8,7 +8,7 @@ from pathlib import Path
 
 from lmms_rpts.runs.reading import join_rounds, read_runs_of, split_label, types_in
 from lmms_rpts.runs.record import R
-from lmms_rpts.runs.rounds import rounds_of
+from lmms_rpts.runs.rounds import differing_coverage, rounds_of
 from lmms_rpts.runs.run import AnyRun, RunOf
 from lmms_rpts.runs.samples import SAMPLES, RunError
 from lmms_rpts.scoring.record import RptsRecord
@@ -102,9 +102,14 @@ def read_rounds(path: str | Path, runs: Sequence[RunOf[R]]) -> tuple[RunOf[R], l
     """
     models = rounds_of(runs)
     if len(models) > 1:
+        keys = {run.label: {each.instance.key for each in run.responses} for run in runs}
+        gaps = "".join(
+            f" (if they are rounds: {each}; a row with a null response fills a gap)"
+            for each in differing_coverage("rounds", keys, "documents")
+        )
         raise RunError(
             f"{path} contains runs of several models, or rounds with other settings or documents: "
-            f"{', '.join(models)}. Pass one of:{_listed(runs)}"
+            f"{', '.join(models)}{gaps}. Pass one of:{_listed(runs)}"
         )
     ((name, rounds),) = models.items()
     return join_rounds(rounds, name), [run.label for run in rounds]

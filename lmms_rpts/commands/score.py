@@ -259,8 +259,10 @@ def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> d
 def _show(scored: Scored, alone: bool) -> None:
     """Show the results of a run; of one of several runs, only where they are."""
     for task, values in scored.results["results"].items() if alone else ():
-        documents = (scored.results["n-samples"].get(task) or {}).get("effective")
-        typer.echo(f"{task}" + (f" ({documents:,} documents)" if documents else ""))
+        counts = scored.results["n-samples"].get(task) or {"effective": 0, "original": 0}
+        documents, total = counts["effective"], counts["original"]
+        of = f" of {total:,}" * (documents < total)
+        typer.echo(f"{task}" + (f" ({documents:,}{of} documents)" if documents else ""))
         for name, value in values.items():
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):

@@ -314,14 +314,14 @@ def entry_of(row: Row) -> Mapping[str, Any]:
     fields = dict(row.fields)
     answered = {"raw_answer", "answer", "reason"} & {*fields, *row.cells}
     if ("question_id" in fields or row.key) and answered and not {"response", "resps"} & {*fields}:
-        return _prediction(row) or fields
+        return _prediction(row)
     if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
         fields |= {name: fields[other] for other, name in _PUBLISHED.items()}
     return {"response": None} | fields if "response" in row.cells else fields
 
 
-def _prediction(row: Row) -> Mapping[str, Any] | None:
-    """A row in a layout of ROME's publishers as a row of ours; else None.
+def _prediction(row: Row) -> Mapping[str, Any]:
+    """A row in a layout of ROME's publishers as a row of ours.
 
     They are one object, a list, or objects by ``question_id``; files with scores have the response
     as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all ``rounds`` of a
@@ -333,8 +333,8 @@ def _prediction(row: Row) -> Mapping[str, Any] | None:
     own_id = fields.get("question_id", row.key)
     rounds = fields.get("num_inferences")
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
-    if not all(each is None or isinstance(each, str) for each in answers):
-        return None
+    if wrong := [each for each in answers if not isinstance(each, str | None)]:
+        raise ResponsesError(f"{row.where}: an answer should be a text or null, not {wrong[0]!r}")
     reasons, usages = (
         given if len(given := _each_round(fields.get(name), rounds)) == len(answers) else []
         for name in ("reason", "usage")

@@ -94,8 +94,18 @@ class ImagePrompt(Generic[Q]):
 
 
 def variant_of(kwargs: Kwargs, variants: Sequence[str]) -> str:
-    """The variant in a task's ``lmms_eval_specific_kwargs``; the first one if there is none."""
-    variant = kwargs.get("variant", variants[0])
+    """The variant in a task's ``lmms_eval_specific_kwargs``; the first one if there are none.
+
+    Raises:
+        ValueError: if there are some without a known variant: lmms-eval puts the block of a file in
+            place of the included one, and the task would be asked in another way.
+    """
+    variant = kwargs.get("variant") if kwargs else variants[0]
+    if variant is None:
+        raise ValueError(
+            f"lmms_eval_specific_kwargs need a variant, one of {', '.join(variants)}: this block "
+            "replaces that of the included file"
+        )
     if variant not in variants:
         raise ValueError(f"Unknown prompt variant {variant!r}; known: {', '.join(variants)}")
     return str(variant)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Generic, NamedTuple, TypeVar
 
 from pydantic import PlainValidator, ValidationError
 
-from lmms_rpts.base.escaping import storable
+from lmms_rpts.base.escaping import listed, storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows
 from lmms_rpts.base.schema import FieldError, all_faults, wrong
 from lmms_rpts.runs.record import Asked
@@ -37,10 +37,9 @@ def _identity(value: object) -> str:
 def image_names(value: object) -> tuple[str, ...]:
     """The names of a question's images, from a list or one text."""
     names = [value] if isinstance(value, str) else value
-    listed = isinstance(names, list | tuple) and all(isinstance(each, str) for each in names)
-    if not listed or not names:
+    if not isinstance(names, list | tuple) or not all(isinstance(each, str) for each in names):
         raise wrong("a path or a list of paths", value)
-    return tuple(map(storable, names))  # type: ignore[call-overload]
+    return tuple(map(storable, names))
 
 
 Identity = Annotated[str, PlainValidator(_identity)]
@@ -215,6 +214,8 @@ def _read(
             own: str = question.id  # type: ignore[attr-defined]
             if questions.setdefault(own, question) != question:
                 faults.append((part, f"{files.what} {own!r} occurs more than once"))
+    if files.needed and not questions and not faults:
+        faults.append(("", f"no row has all of {listed(sorted(files.needed))}"))
     return tuple(questions.values()), tuple(faults), left_out
 
 
@@ -245,7 +246,8 @@ def read_questions(
             wrongs = [f": {fault}" for fault in all_faults(error)]
         own: str = getattr(question, "id", "")
         if question is not None and own in seen:
-            wrongs = [" occurs more than once"]
+            double = f": its number {own} is the id of another: give each an id"
+            wrongs = [" occurs more than once" if identity is not None else double]
         elif question is not None:
             seen.add(own)
             if not files.usable(question):

@@ -28,7 +28,7 @@ FULL: dict[str, Any] = {
 
 
 def test_the_whole_prompt() -> None:
-    around = {"pre_prompt": "Look.\n", "post_prompt": "\nThink."}
+    around = {"variant": "steps", "pre_prompt": "Look.\n", "post_prompt": "\nThink."}
     assert doc_to_text(make(**FULL), around).split("\n") == [
         "Look.",
         "Context: A chart of {sales}.",

@@ -52,6 +52,8 @@ def test_variants() -> None:
     assert "Final answer: agree" in free
     with pytest.raises(ValueError, match="known: default, free"):
         doc_to_text(doc(), {"variant": "loud"})
+    with pytest.raises(ValueError, match="need a variant, one of default, free"):
+        doc_to_text(doc(), {"pre_prompt": "Look."})
 
 
 def test_sixteen_bits_of_grey_are_scaled_not_clipped() -> None:

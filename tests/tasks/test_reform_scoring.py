@@ -285,6 +285,10 @@ def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -
     ("reform_funsd", "generation", "[", "is not valid JSON"),
     ("reform_funsd", "generation", '[{"sample_id": 1, "prediction": "x"}]', "'answer' is missing"),
     ("reform_funsd", "likelihood", "[]", "no predictions of reform_funsd by likelihood"),
+    (
+        *("reform_funsd", "generation", '[{"sample_id": 1, "answer": "x", "prediction": 0}]'),
+        "'prediction' should be a text, not 0",
+    ),
     ("rome", "generation", "[]", "--formulation is for one prediction file of ReForm-Eval"),
 )
 def test_a_wrong_prediction_file_is_one_message(

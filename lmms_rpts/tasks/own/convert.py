@@ -104,7 +104,7 @@ def find_sources(names: Sequence[str], chosen: Mapping[str, tuple[str, ...]]) ->
         if target in chosen:
             sources[target] = [chosen[target]]
         elif target in _JOINED:
-            sources[target] = [tuple(columns)]
+            sources[target] = [tuple(sorted(columns, key=[*names].index))]
         elif target == "options" and {"A", "B"} <= set(names):  # as in VLMEvalKit
             sources[target] = [*sources[target], tuple(takewhile(names.__contains__, _LETTERS))]
     return {target: found for target, found in sources.items() if any(found)}

@@ -11,6 +11,8 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from loguru import logger
+
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.settings import load_settings
@@ -103,14 +105,9 @@ def read_predictions(
 
 def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:
     """The predictions of a file; ``name`` of the set, which may be none of the 61."""
-    known = {
-        "task": f"reform_{name}{'_likelihood' if method == 'likelihood' else ''}",
-        "set": name,
-        "kind": kind,
-        "method": method,
-    }
-    samples: dict[str, int] = {}
-    counts: Counter[str] = Counter()
+    task = f"reform_{name}{'_likelihood' * (method == 'likelihood')}"
+    known = {"task": task, "set": name, "kind": kind, "method": method}
+    samples, counts, unread = dict[str, int](), Counter[str](), 0
     found: Predictions = []
     try:
         for at, row in enumerate(read_objects(path)):
@@ -122,17 +119,22 @@ def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:
             sample, duplicate = samples.setdefault(own_id, len(samples)), counts[own_id]
             fields |= {"sample": sample, "duplicate": duplicate, "doc_id": at}
             counts[own_id] += 1
-            text = row.fields.get("prediction")
+            text = row.fields.get("prediction", "")
             if method == "likelihood":
+                unread += type(text) is not int or not 0 <= text < len(fields["options"])
                 text = str(single_choice_likelihood(text))
-            question = ReformQuestion.model_validate(fields)
-            found.append((question, text if isinstance(text, str) else None))
+            if "prediction" not in row.fields or not isinstance(text, str | None):
+                raise row.error(f"'prediction' should be a text, not {text!r}")
+            found.append((ReformQuestion.model_validate(fields), text))
     except UserError as fault:
         raise RunError(
             f"{fault}. Pass a prediction file of the published code, or samples of lmms-eval"
         ) from None
     if not found:
         raise RunError(f"{path} contains no row")
+    if unread:
+        said = "{}: {} of {} predictions are no index of an option, and are wrong, as published"
+        logger.warning(said, path, unread, len(found))
     return found
 
 

@@ -80,9 +80,6 @@ def root_of(path: Path) -> Path:
     return next((place for place in places if place.is_dir()), path)
 
 
-# --- images --------------------------------------------------------------------------------------
-
-
 def open_image(question: ReformQuestion, folder: Path | None = None) -> Image.Image:
     """The image of a question as shown to the model; nothing is downloaded.
 

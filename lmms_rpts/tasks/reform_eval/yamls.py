@@ -22,8 +22,8 @@ def task_files() -> dict[str, str]:
         form = {"ocr": "open", "kie": "open"}.get(chosen.kind, chosen.kind)
         template = "online" if online else "likelihood" if method == "likelihood" else form
         part = name.removeprefix("reform_")
-        files[name] = [f"task: {name}", f"include: _{template}_template_yaml"]
-        files[name] += [f"dataset_name: {part}"]
+        include = f"include: _{template}_template_yaml"
+        files[name] = [f"task: {name}", include, f"dataset_name: {part}"]
     for name, tasks in GROUPS.items():
         files[name] = [f"group: {name}", "task:", *(f"  - {task}" for task in tasks)]
         files[name] += ["aggregate_metric_list:"]

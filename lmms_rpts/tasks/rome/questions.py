@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, get_args
@@ -86,8 +87,8 @@ class RomeSettings(Table, env_prefix="ROME_"):
 
 def _canonical(value: object) -> str:
     """An object as JSON text with sorted keys: documents and records have fields of one type."""
-    if isinstance(value, str):
-        value = json.loads(value)
+    with suppress(ValueError):
+        value = json.loads(value) if isinstance(value, str) else value
     if not isinstance(value, dict):
         raise wrong("an object", value)
     return storable(json.dumps(value, ensure_ascii=False, sort_keys=True))
@@ -107,7 +108,7 @@ class RomeQuestion(Asked):
     subtask: Subtask = Field(description="by the field `task`, else by the id")
     language: Language = Field(description="by the script of the question")
     question: Line = Field(description="the question, with marks for its images")
-    img_path: ImageNames | tuple[()] = Field(default=(), description="its images, by number")
+    img_path: ImageNames = Field(default=(), description="its images, by number")
     evaluator: Line = Field(description="the published rule that grades it")
     evaluator_kwargs: Annotated[Text, BeforeValidator(_canonical)] = Field(
         description="the arguments of that rule, as JSON"
