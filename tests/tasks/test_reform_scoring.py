@@ -287,7 +287,7 @@ def test_predictions_that_are_no_option_are_wrong_as_published(tmp_path: Path) -
     ("reform_funsd", "likelihood", "[]", "no predictions of reform_funsd by likelihood"),
     (
         *("reform_funsd", "generation", '[{"sample_id": 1, "answer": "x", "prediction": 0}]'),
-        "'prediction' should be a text, not 0",
+        "'prediction' is missing, or neither a text nor null",
     ),
     ("rome", "generation", "[]", "--formulation is for one prediction file of ReForm-Eval"),
 )

@@ -124,7 +124,7 @@ def _read(path: Path, name: str, kind: Kind, method: str) -> Predictions:
                 unread += type(text) is not int or not 0 <= text < len(fields["options"])
                 text = str(single_choice_likelihood(text))
             if "prediction" not in row.fields or not isinstance(text, str | None):
-                raise row.error(f"'prediction' should be a text, not {text!r}")
+                raise row.error("'prediction' is missing, or neither a text nor null")
             found.append((ReformQuestion.model_validate(fields), text))
     except UserError as fault:
         raise RunError(
