@@ -141,7 +141,7 @@ def start_from(
     from lmms_rpts.tasks.own import convert
     from lmms_rpts.tasks.own.data import REMEDY, OwnData, files_of
     from lmms_rpts.tasks.own.starting import Start
-    from lmms_rpts.tasks.questions import read_questions
+    from lmms_rpts.tasks.questions import parse_questions
 
     rows = convert.read_file(source)
     names = convert.names_of(rows)
@@ -164,7 +164,7 @@ def start_from(
     rows, faults = convert.map_rows(rows, sources)
     rows, pictures, image_faults = convert.collect_images(rows, images)
     data = OwnData(Path(source), Path(), answer or "mixed", language)
-    found, wrongs, _ = read_questions(files_of(data), rows, data.source())
+    found, wrongs, _ = parse_questions(files_of(data), rows, data.source())
     faults += [fault for _, fault in wrongs]
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(image_faults)
     if any(row.cells for row in rows):

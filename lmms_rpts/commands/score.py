@@ -234,7 +234,8 @@ def _settle(task: str | None, annotations: Path | None, grader: str | None) -> N
             continue
         benchmark = TASKS.get(task or "")
         if benchmark is None or field not in benchmark.settings.model_fields:
-            fail(f"--{'annotations' if field == 'path' else field}: no setting of --task {task}")
+            option = "annotations" if field == "path" else field
+            fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
         set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
 
 

@@ -104,12 +104,14 @@ class JudgedText:
 
     ``source``: ``response`` (no thinking tags), ``after_thinking`` (the text outside the tags),
     ``thinking`` (the text outside the tags has no reasoning) or ``unclosed_thinking``. ``spoken``
-    is the text outside the tags; ``cut`` tells what is left out of ``text``.
+    is the text outside the tags, ``thinking`` that within; ``cut`` tells what is left out of
+    ``text``.
     """
 
     text: str
     source: ReasoningSource
     spoken: str
+    thinking: str = ""
     cut: str = ""
 
 
@@ -121,11 +123,12 @@ def select_reasoning(response: str, is_answer: IsAnswer = is_answer_line) -> Jud
     spoken, thought, closed = split_thinking(response)
     if thought is None:
         return JudgedText(response, "response", response)
+    thinking = thought.strip()
     if not closed:
-        return JudgedText(thought if thought.strip() else spoken, "unclosed_thinking", spoken)
-    if holds_reasoning(spoken, is_answer) or not thought.strip():
-        return JudgedText(spoken, "after_thinking", spoken)
-    return JudgedText(thought, "thinking", spoken)
+        return JudgedText(thought if thinking else spoken, "unclosed_thinking", spoken, thinking)
+    if holds_reasoning(spoken, is_answer) or not thinking:
+        return JudgedText(spoken, "after_thinking", spoken, thinking)
+    return JudgedText(thought, "thinking", spoken, thinking)
 
 
 def select_thinking(response: str, most: int = THINKING_SHOWN) -> JudgedText | None:
@@ -139,7 +142,7 @@ def select_thinking(response: str, most: int = THINKING_SHOWN) -> JudgedText | N
     seen = excerpt(thought, most, lambda part: THEREFORE.match(part) or cited(part))
     cut = f"{seen.left_out:,} characters are left out"
     source: ReasoningSource = "thinking" if closed else "unclosed_thinking"
-    return JudgedText(seen.text, source, spoken, cut if seen.left_out else "")
+    return JudgedText(seen.text, source, spoken, thought.strip(), cut if seen.left_out else "")
 
 
 def split_thinking(response: str) -> tuple[str, str | None, bool]:

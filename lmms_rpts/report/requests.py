@@ -11,7 +11,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
-from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
+from lmms_rpts.reasoning.thinking import select_thinking
 from lmms_rpts.runs.answers import AnswerRecord
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import RptsRecord
@@ -54,7 +54,7 @@ def request_about(record: AnswerRecord, verdict: Verdict | None) -> Rebuilt | No
     """The request about a graded answer; None if it is not known, or was not made."""
     if verdict is None or verdict.asked:
         return asked_in(verdict)
-    thinking = (split_thinking(record.text or "")[1] or "").strip()
+    thinking = select_reasoning(record.text or "").thinking
     try:
         language, fields = record.instance.asked(verdict.kind, record.answer, thinking)
     except LookupError:

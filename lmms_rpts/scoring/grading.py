@@ -14,7 +14,7 @@ from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Request
-from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning, split_thinking
+from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
 from lmms_rpts.runs.answers import AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.runs.record import Asked
 from lmms_rpts.scoring.reading import internal_error
@@ -127,7 +127,7 @@ class GradingScorer(Scorer):
     def read(self, response: Any) -> Given:
         """The parts of a response."""
         part = select_reasoning(response)
-        return Given(part.spoken, part.source, (split_thinking(response)[1] or "").strip())
+        return Given(part.spoken, part.source, part.thinking)
 
     def record(
         self,

@@ -207,7 +207,7 @@ def _read(
         except ReadError as error:
             faults.append(("", f"{error} (fix or move it)"))
             continue
-        found, wrongs, unusable = read_questions(files, rows, source)
+        found, wrongs, unusable = parse_questions(files, rows, source)
         left_out += unusable
         faults += wrongs
         for part, question in found:
@@ -219,7 +219,7 @@ def _read(
     return tuple(questions.values()), tuple(faults), left_out
 
 
-def read_questions(
+def parse_questions(
     files: QuestionFiles[Q], rows: Sequence[Row], source: Source
 ) -> tuple[list[tuple[str, Q]], list[tuple[str, str]], int]:
     """The questions of the rows of one file, and the faults of the others, each with the part of

@@ -20,7 +20,7 @@ from lmms_rpts.scoring.question import ANSWER_FORMS, Question
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.own.data import FIELDS, OwnData, OwnQuestion, files_of
 from lmms_rpts.tasks.own.starting import Start
-from lmms_rpts.tasks.questions import read_questions
+from lmms_rpts.tasks.questions import parse_questions
 from tests.support.tables import table
 
 GOLD = ["Image0 -> The bar is at 4."]
@@ -221,7 +221,7 @@ OBJECTS = st.dictionaries(st.sampled_from((*FIELDS, "statement", "anwser")), VAL
 def test_any_objects_are_instances_or_told(objects: list[dict[str, Any]], form: str) -> None:
     rows = [Row(Path("x"), f"line {at}", at, each) for at, each in enumerate(objects)]
     data = OwnData(Path("x"), Path("y"), form)
-    found, faults, _ = read_questions(files_of(data), rows, data.source())
+    found, faults, _ = parse_questions(files_of(data), rows, data.source())
     assert faults or len(found) == len(objects)
     assert all(each.statement.strip() for _, each in found)
 

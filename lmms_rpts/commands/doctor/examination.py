@@ -161,8 +161,9 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
     for part, task in {benchmark.tasks[task]: task for task in tasks}.items():
         try:
             questions = benchmark.load(part)
-            questions.check()
-            if not benchmark.scored:  # the judge of steps has a stage of its own
+            if benchmark.scored:  # the judge of steps has a stage of its own
+                questions.check()
+            else:
                 benchmark.check(task)
             found[part] = len(questions.questions)
         except UserError as error:

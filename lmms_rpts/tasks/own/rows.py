@@ -16,7 +16,7 @@ from lmms_rpts.scoring.question import AnswerForm, Question
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.tasks.data import raise_faults
 from lmms_rpts.tasks.own.data import REMEDY, OwnData, files_of
-from lmms_rpts.tasks.questions import read_questions
+from lmms_rpts.tasks.questions import parse_questions
 
 
 def own_questions(
@@ -43,7 +43,7 @@ def own_questions(
             ]
         form: AnswerForm = "none" if fields.get("answer") in (None, "") else "mixed"
         data = OwnData(Path("rows"), Path(), form)
-        found, wrongs, _ = read_questions(
+        found, wrongs, _ = parse_questions(
             files_of(data), [Row(data.data, f"row {at}", at, fields)], data.source()
         )
         faults += [f"row {at}: {fault}" for _, fault in wrongs]

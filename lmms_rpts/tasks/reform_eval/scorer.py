@@ -241,8 +241,8 @@ METRICS = by_name(
         words="of round and accuracy",
     ),
 )
-_ANSWER = ("accuracy", "instability")
-_CHOICE = ("accuracy_strict", "strict_coverage", "format_hit_rate")
+OF_CHOICES = ("accuracy", "accuracy_strict", "strict_coverage", "format_hit_rate", "instability")
+OF_CAPTIONS = ("cider", "rouge_l", "bleu_4")
 # Only in lmms-eval's results: each table would start Java.
 _METEOR = Metric("meteor", over=partial(over_captions, "meteor"))
 aggregate_instability, aggregate_cider, aggregate_bleu_4, aggregate_meteor = map(
@@ -253,8 +253,8 @@ aggregate_instability, aggregate_cider, aggregate_bleu_4, aggregate_meteor = map
 
 def not_of(kind: Kind) -> frozenset[str]:
     """The metrics that answers of this kind do not have."""
-    of_kind = {"caption": ("rouge_l", "cider", "bleu_4"), "choice": (*_ANSWER, *_CHOICE)}
-    return frozenset(METRICS) - {*of_kind.get(kind, _ANSWER)}
+    of_kind = {"caption": OF_CAPTIONS, "choice": OF_CHOICES}
+    return frozenset(METRICS) - {*of_kind.get(kind, ("accuracy", "instability"))}
 
 
 def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from pathlib import Path
 
+from lmms_rpts.tasks.reform_eval.scorer import OF_CAPTIONS, OF_CHOICES
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
 
 FOLDER = Path(__file__).parent / "yaml"
 _MEAN = "!function lmms_rpts.tasks.aggregation.mean_over_tasks"
-_CHOICE = ("accuracy", "accuracy_strict", "strict_coverage", "format_hit_rate", "instability")
-_CAPTIONS = ("cider", "rouge_l", "bleu_4")
 
 
 def task_files() -> dict[str, str]:
@@ -27,7 +26,7 @@ def task_files() -> dict[str, str]:
     for name, tasks in GROUPS.items():
         files[name] = [f"group: {name}", "task:", *(f"  - {task}" for task in tasks)]
         files[name] += ["aggregate_metric_list:"]
-        for metric in _CAPTIONS if name == "reform_description" else _CHOICE:
+        for metric in OF_CAPTIONS if name == "reform_description" else OF_CHOICES:
             files[name] += [f"  - metric: {metric}", f"    aggregation: {_MEAN}"]
             # The sets have equal weights, as in the published averages.
             files[name] += ["    weight_by_size: false"]
