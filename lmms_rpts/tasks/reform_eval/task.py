@@ -36,12 +36,9 @@ def load(part: str) -> Questions[ReformQuestion]:
     form = Form(chosen, method, load_instructions(settings.instructions), settings)
     place, remedy = _HUB.place(*(f"{_HUB_FOLDER}/{name}" for name in chosen.files))
     root = root_of(place)
-    there = [
-        f"reform_{each.name}"
-        for each in data_sets().values()
-        if all((root / name).is_file() for name in each.files)
-    ]
-    if f"reform_{chosen.name}" not in there:
+    if not _is_complete(chosen, root):
+        sets = data_sets().values()
+        there = [f"reform_{each.name}" for each in sets if _is_complete(each, root)]
         others = f" Sets that are complete there: --tasks {','.join(there)}" if there else ""
         said = f"{' or '.join(chosen.files)} of {chosen.title} is missing"
         raise_faults(root, [said], remedy + others)
@@ -57,6 +54,10 @@ def load(part: str) -> Questions[ReformQuestion]:
     questions = form.questions(samples)
     asked = tuple(dialogues_of(questions) if online else questions)
     return Questions(Source(root, files, remedy, root), asked, part, "sample")
+
+
+def _is_complete(chosen: DataSet, root: Path) -> bool:
+    return all((root / name).is_file() for name in chosen.files)
 
 
 def tokens(part: str) -> int | None:
