@@ -161,9 +161,8 @@ def _examine(benchmark: Benchmark) -> Sequence[Check]:
     for part, task in {benchmark.tasks[task]: task for task in tasks}.items():
         try:
             questions = benchmark.load(part)
-            if benchmark.scored:  # the judge of steps has a stage of its own
-                questions.check()
-            else:
+            questions.check()  # also here: a benchmark may check images once a process
+            if not benchmark.scored:  # the judge of steps has a stage of its own
                 benchmark.check(task)
             found[part] = len(questions.questions)
         except UserError as error:
