@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.scoring import score as score
     from lmms_rpts.analysis.summary import summarize as summarize
     from lmms_rpts.analysis.sweeping import sweep as sweep
-    from lmms_rpts.runs.run import RunOf as RunOf
+    from lmms_rpts.runs.run import Run as Run
     from lmms_rpts.runs.samples import RunError as RunError
 
 _MODULES = {
@@ -40,7 +40,7 @@ _MODULES = {
     "analysis.scoring": "score",
     "analysis.summary": "summarize",
     "analysis.sweeping": "sweep",
-    "runs.run": "RunOf",
+    "runs.run": "Run",
     "runs.samples": "RunError",
 }
 _PLACES = {

@@ -11,14 +11,14 @@ import numpy as np
 
 from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
-from lmms_rpts.analysis.reading import Run
 from lmms_rpts.base.escaping import count
 from lmms_rpts.reasoning.tree import Modality
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.scoring.record import MODALITIES, JudgedStep, RptsRecord
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
-from lmms_rpts.stats.intervals import Estimate, Indices, numbered
+from lmms_rpts.stats.intervals import Indices, Interval, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -64,10 +64,10 @@ class GroupAgreement:
     group: str
     steps: int
     responses: int
-    mae: Estimate
-    spearman: Estimate
-    kappa: Estimate
-    bias: Estimate
+    mae: Interval
+    spearman: Interval
+    kappa: Interval
+    bias: Interval
 
 
 @dataclass(frozen=True, slots=True)

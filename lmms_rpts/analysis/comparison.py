@@ -14,9 +14,8 @@ from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.runs.metrics import Metrics
-from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import differing_settings
-from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
@@ -146,7 +145,7 @@ class Comparison:
 
 
 def compare_runs(
-    a: AnyRun, b: AnyRun, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
+    a: Run, b: Run, resamples: int = RESAMPLES, permutations: int = PERMUTATIONS
 ) -> Comparison:
     """Compare two runs over their shared documents, second minus first.
 
@@ -217,7 +216,7 @@ def response_metrics(benchmark: Benchmark) -> Metrics:
     return {name: each for name, each in benchmark.metrics.items() if each.value}
 
 
-def parts_of(run: RunOf[R], by: str) -> tuple[RunOf[R], ...]:
+def parts_of(run: Run, by: str) -> tuple[Run, ...]:
     """The parts of a run with several values of a breakdown, for ``compare_runs``.
 
     Args:
@@ -230,19 +229,19 @@ def parts_of(run: RunOf[R], by: str) -> tuple[RunOf[R], ...]:
     )
 
 
-def part_of(run: RunOf[R], by: str) -> RunOf[R]:
+def part_of(run: Run, by: str) -> Run:
     """The part of a run with one value of a breakdown, such as ``relation=guided``."""
     (responses,) = _chosen(run, by, several=False).values()
     return replace(run, responses=responses)
 
 
-def _chosen(run: RunOf[R], by: str, several: bool) -> dict[str, tuple[R, ...]]:
+def _chosen(run: Run, by: str, several: bool) -> dict[str, tuple[Any, ...]]:
     """The responses with each of the chosen values of a breakdown."""
     name, _, chosen = by.partition("=")
     known = breakdowns(benchmark_of_runs([run]))
     if name not in known:
         raise RunError(f"Unknown field {name!r}; fields: {', '.join(known)}")
-    found: dict[str, list[R]] = {}
+    found: dict[str, list[Any]] = {}
     for record in run.responses:
         for value in known[name](record):
             if value is not None:
@@ -266,7 +265,7 @@ def _values(records: Iterable[Any], metrics: Metrics) -> Floats:
     return np.array([_mean(map(each.of, records)) for each in metrics.values()])
 
 
-def document_values(run: AnyRun, metrics: Metrics) -> dict[tuple[str, int], Floats]:
+def document_values(run: Run, metrics: Metrics) -> dict[tuple[str, int], Floats]:
     """The value of each metric for each document, by task and ``doc_id``.
 
     Without pandas, whose import takes 0.3 s.

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.comparison import document_values, response_metrics
-from lmms_rpts.analysis.reading import Run, sort_runs
+from lmms_rpts.analysis.reading import sort_runs
 from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
@@ -23,7 +23,7 @@ from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
 from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.record import cost_function, spent_on
-from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -115,7 +115,7 @@ GRADED_TYPES: dict[str, str] = {
 Cost = Callable[[Usage], float | None]
 """As `cost_function` returns it."""
 
-Runs = AnyRun | Iterable[AnyRun]
+Runs = Run | Iterable[Run]
 """One run, or several."""
 
 
@@ -128,7 +128,7 @@ def documents_frame(runs: Runs) -> pd.DataFrame:
     """
     import pandas as pd
 
-    first = 1 if isinstance(runs, RunOf) else 0
+    first = 1 if isinstance(runs, Run) else 0
     names = ["run", "task", "doc_id"][first:]
     frames = []
     for benchmark, of_benchmark in _by_benchmark(runs):
@@ -171,7 +171,7 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
     cost = cost_function()
     rows = [
         row
-        for run in ([runs] if isinstance(runs, RunOf) else runs)
+        for run in ([runs] if isinstance(runs, Run) else runs)
         for each in run.responses
         if isinstance(each, RptsRecord)
         for row in _of_steps(run, each, cost)
@@ -179,9 +179,9 @@ def steps_frame(runs: Runs) -> pd.DataFrame:
     return typed(rows, STEP_TYPES)
 
 
-def _by_benchmark(runs: Runs) -> list[tuple[Benchmark, Sequence[AnyRun]]]:
+def _by_benchmark(runs: Runs) -> list[tuple[Benchmark, Sequence[Run]]]:
     """The runs of each benchmark; without any, of RPTS."""
-    listed = [runs] if isinstance(runs, RunOf) else runs
+    listed = [runs] if isinstance(runs, Run) else runs
     found = sort_runs(run for run in listed if run.responses)
     return [(BENCHMARKS[name], of) for name, of in found.items()] or [(BENCHMARKS["rpts"], ())]
 
@@ -236,13 +236,13 @@ def response_cells(run: Run, response: RptsRecord) -> dict[str, Any]:
     }
 
 
-def cells_of(run: AnyRun, record: Any, benchmark: Benchmark, cost: Cost) -> dict[str, Any]:
+def cells_of(run: Run, record: Any, benchmark: Benchmark, cost: Cost) -> dict[str, Any]:
     """The row of a response in ``responses_frame``."""
     of = _of_response if isinstance(record, RptsRecord) else partial(_graded, benchmark)
     return of(run, record) | spent_on(record, cost)
 
 
-def _graded(benchmark: Benchmark, run: AnyRun, record: Any) -> dict[str, Any]:
+def _graded(benchmark: Benchmark, run: Run, record: Any) -> dict[str, Any]:
     instance = record.instance
     return {
         **{

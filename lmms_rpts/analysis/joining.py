@@ -10,7 +10,7 @@ from typing import Any
 from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.analysis.summary import Values, breakdowns
 from lmms_rpts.base.rows import Row, read_objects
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 
 _KEYS = ("task", "id", "doc_id")
@@ -18,7 +18,7 @@ Documents = Mapping[tuple[str, str | int], set[Hashable]]
 """What documents share with their translations, by task (empty: any) and id or number."""
 
 
-def read_labels(path: Path, runs: Sequence[AnyRun]) -> dict[str, Values]:
+def read_labels(path: Path, runs: Sequence[Run]) -> dict[str, Values]:
     """The columns of a table as breakdowns of runs, by their names.
 
     A row has the ``id`` of a document, or its number ``doc_id``, perhaps its ``task``, and a label

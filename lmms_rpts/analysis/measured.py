@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.stats.figures import figure, interval
-from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.intervals import Interval
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -28,7 +28,7 @@ _TITLES = {
 class Measured:
     """Tables of measures, with sentences before and after them.
 
-    ``tables``: rows by title; a cell is a text, a number, an `Estimate` or None.
+    ``tables``: rows by title; a cell is a text, a number, an `Interval` or None.
     """
 
     lines: tuple[str, ...]
@@ -58,7 +58,7 @@ def _columns(row: Mapping[str, Any]) -> dict[str, Any]:
     cells: dict[str, Any] = {}
     for name, cell in row.items():
         cells[name] = cell
-        if isinstance(cell, Estimate):
+        if isinstance(cell, Interval):
             cells |= {name: cell.value, f"{name}_low": cell.low, f"{name}_high": cell.high}
     return {name: math.nan if cell is None else cell for name, cell in cells.items()}
 

@@ -7,10 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from lmms_rpts.analysis.reading import Run
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
 from lmms_rpts.runs.rounds import Figure
+from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord
 
 Outcome = Literal[

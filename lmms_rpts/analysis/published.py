@@ -25,7 +25,7 @@ from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.analysis.tables import Sheet
 from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.runs.rounds import Figure, figure_text, rounds_of
-from lmms_rpts.runs.run import AnyRun, of_task
+from lmms_rpts.runs.run import Run, of_task
 from lmms_rpts.tasks.benchmark import Benchmark
 
 FILE = "published.yml"
@@ -88,9 +88,7 @@ class Beside:
         return {"notes": self.notes, "rows": rows}
 
 
-def set_beside(
-    benchmark: Benchmark, runs: Sequence[AnyRun], task: str | None = None
-) -> Beside | None:
+def set_beside(benchmark: Benchmark, runs: Sequence[Run], task: str | None = None) -> Beside | None:
     """The published figures of a benchmark beside those of runs; None if it has none.
 
     Args:
@@ -128,7 +126,7 @@ def _printed(table: Mapping[str, Any]) -> list[Row]:
     return rows
 
 
-def _own(by: str | None, groups: Sequence[Sequence[str]], runs: Sequence[AnyRun]) -> Iterator[Row]:
+def _own(by: str | None, groups: Sequence[Sequence[str]], runs: Sequence[Run]) -> Iterator[Row]:
     """The figures of the runs, for each group of tasks."""
     for tasks in groups or [[name for run in runs for name in run.tasks]]:
         parts = [

@@ -7,22 +7,18 @@ from itertools import chain
 from pathlib import Path
 
 from lmms_rpts.runs.reading import join_rounds, read_runs_of, split_label, types_in
-from lmms_rpts.runs.record import R
 from lmms_rpts.runs.rounds import differing_coverage, rounds_of
-from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import SAMPLES, RunError
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.registry import BENCHMARKS
 
-Run = RunOf[RptsRecord]
-"""The responses of one model in one evaluation, scored by RPTS."""
-
-AllRuns = dict[str, tuple[AnyRun, ...]]
+AllRuns = dict[str, tuple[Run, ...]]
 """Runs by the name of their benchmark, those of RPTS first."""
 
 
-def read_runs(paths: str | Path | Iterable[str | Path]) -> list[AnyRun]:
+def read_runs(paths: str | Path | Iterable[str | Path]) -> list[Run]:
     """Read the runs of all benchmarks in folders that lmms-eval wrote, or in samples files.
 
     ``LABEL=PATH`` names a run. Parts of one run are joined, rounds of a model are numbered.
@@ -65,15 +61,15 @@ def read_all_runs(paths: Iterable[str | Path]) -> AllRuns:
     }
 
 
-def sort_runs(runs: Iterable[AnyRun]) -> AllRuns:
+def sort_runs(runs: Iterable[Run]) -> AllRuns:
     """Sort runs by their benchmark; raises RunError as ``benchmark_of_runs``."""
-    found: dict[str, list[AnyRun]] = {name: [] for name in BENCHMARKS}
+    found: dict[str, list[Run]] = {name: [] for name in BENCHMARKS}
     for run in runs:
         found[benchmark_of_runs([run]).name].append(run)
     return {name: tuple(own) for name, own in found.items() if own}
 
 
-def benchmark_of_runs(runs: Iterable[AnyRun]) -> Benchmark:
+def benchmark_of_runs(runs: Iterable[Run]) -> Benchmark:
     """The benchmark of all of these runs, by the type of their records.
 
     Raises:
@@ -95,7 +91,7 @@ def read_run(path: str | Path) -> Run:
     return runs[0]
 
 
-def read_rounds(path: str | Path, runs: Sequence[RunOf[R]]) -> tuple[RunOf[R], list[str]]:
+def read_rounds(path: str | Path, runs: Sequence[Run]) -> tuple[Run, list[str]]:
     """The rounds of the only model in ``path`` as one run, and their labels.
 
     Each response of a round is one more response to its document.
@@ -115,5 +111,5 @@ def read_rounds(path: str | Path, runs: Sequence[RunOf[R]]) -> tuple[RunOf[R], l
     return join_rounds(rounds, name), [run.label for run in rounds]
 
 
-def _listed(runs: Sequence[AnyRun]) -> str:
+def _listed(runs: Sequence[Run]) -> str:
     return "".join(f"\n  {run.files[0]}" for run in runs)

@@ -26,7 +26,7 @@ from lmms_rpts.runs.rounds import (
     same_rounds,
     there,
 )
-from lmms_rpts.runs.run import AnyRun, of_task
+from lmms_rpts.runs.run import Run, of_task
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
@@ -132,7 +132,7 @@ class Summary:
 
 
 def summarize(
-    runs: Sequence[AnyRun],
+    runs: Sequence[Run],
     by: Sequence[str] = (),
     task: str | None = None,
     labels: Mapping[str, Values] | None = None,
@@ -184,7 +184,7 @@ def _values(name: str, record: Any) -> Sequence[str | None]:
     return list(dict.fromkeys(None if each is None else str(each) for each in several))
 
 
-def _parts(benchmark: Benchmark, runs: Sequence[AnyRun]) -> dict[str, list[AnyRun]]:
+def _parts(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, list[Run]]:
     """The runs, by task if each task is summarized separately."""
     if not benchmark.by_task:
         return {"": list(runs)}
@@ -199,7 +199,7 @@ def _order(benchmark: Benchmark, value: str | None) -> tuple[object, ...]:
     return (value is None, known, len(text) if text.isdigit() else 0, text)
 
 
-Models = Mapping[str, Mapping[str, Sequence[AnyRun]]]
+Models = Mapping[str, Mapping[str, Sequence[Run]]]
 """The rounds of each model, by task (an empty name: all tasks together) and model."""
 
 
@@ -265,7 +265,7 @@ def _figure(metric: Metric, rounds: Rounds, clusters: Indices) -> Figure:
 
 
 def _warnings(
-    benchmark: Benchmark, parts: Mapping[str, Sequence[AnyRun]], models: Models
+    benchmark: Benchmark, parts: Mapping[str, Sequence[Run]], models: Models
 ) -> Iterator[str]:
     """Why some numbers of runs are not comparable or incomplete."""
     first = next(iter(benchmark.metrics.values()))
@@ -285,7 +285,7 @@ def _warnings(
                 yield f"{run.label}: {said}"
 
 
-def _left_out(benchmark: Benchmark, run: AnyRun, where: str) -> Iterator[str]:
+def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
     """What the means of a run leave out."""
     records, of = run.responses, f"of {len(run.responses)} responses{where}"
     first = next(iter(benchmark.metrics.values()))

@@ -13,7 +13,7 @@ from loguru import logger
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.settings import SettingError, load_settings
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.validity import (
     Judging,
     ValidityFile,
@@ -28,7 +28,7 @@ _LONGEST = 80
 _SHOWN = {"auc": "AUC", "sensitivity": "sensitivity", "specificity": "specificity"}
 
 
-def validity_lines(runs: Iterable[AnyRun]) -> list[str]:
+def validity_lines(runs: Iterable[Run]) -> list[str]:
     """How well the judges of runs separate sound steps from wrong ones; texts are unescaped.
 
     The figures are those of the setting ``validity``, else those in a run's own results. There is
@@ -43,7 +43,7 @@ def validity_lines(runs: Iterable[AnyRun]) -> list[str]:
     return list(dict.fromkeys(line for run in runs for line in _lines(run, chosen)))
 
 
-def _lines(run: AnyRun, chosen: list[ValidityFile]) -> Iterator[str]:
+def _lines(run: Run, chosen: list[ValidityFile]) -> Iterator[str]:
     own = validity_in(run.results)
     known = [*chosen, *([own] if own else [])]
     settings = (each.settings for each in run.responses if isinstance(each, RptsRecord))

@@ -18,7 +18,7 @@ from lmms_rpts.stats.figures import NONE, figure
 if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import Agreement, StepPair
     from lmms_rpts.analysis.measured import Measured
-    from lmms_rpts.analysis.reading import Run
+    from lmms_rpts.runs.run import Run
 
 _SUFFIXES = (".csv", ".json", ".md", ".tex")
 _CONCLUSION, _REPLY = 80, 120

@@ -24,7 +24,7 @@ from lmms_rpts.runs.files import draft_of
 from lmms_rpts.tasks.registry import SETTINGS_TABLES, benchmark_of
 
 if TYPE_CHECKING:
-    from lmms_rpts.runs.run import AnyRun
+    from lmms_rpts.runs.run import Run
 
 _RUNS = typer.Argument(
     metavar="RUN...",
@@ -142,7 +142,7 @@ def fail_to_write(path: Path, error: Exception) -> NoReturn:
 
 
 def protect_inputs(
-    inputs: Iterable[AnyRun], outputs: Iterable[Path], *others: Path, page_of: str = ""
+    inputs: Iterable[Run], outputs: Iterable[Path], *others: Path, page_of: str = ""
 ) -> None:
     """Fail if an output file is one of the input files, or a page of another program.
 

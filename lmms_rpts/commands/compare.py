@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
     from lmms_rpts.analysis.comparison import Comparison, Flip, MetricDifference
     from lmms_rpts.runs.metrics import Metrics
-    from lmms_rpts.runs.run import AnyRun
+    from lmms_rpts.runs.run import Run
 
 SUFFIXES = (".csv", ".json", ".md", ".tex")
 _COLUMNS = ("metric", "A", "B", "B - A", "p", "p (Holm)", "n")
@@ -152,7 +152,7 @@ def _frame(found: Sequence[Comparison]) -> pd.DataFrame:
 
 def _read(
     run_a: str, run_b: str | None, by: str | None, benchmark: str | None, task: str | None
-) -> tuple[Sequence[AnyRun], list[str]]:
+) -> tuple[Sequence[Run], list[str]]:
     """Two runs of a benchmark, or several parts of one; and the rounds of each run as text."""
     from lmms_rpts.analysis.comparison import part_of, parts_of
     from lmms_rpts.analysis.reading import read_all_runs, read_rounds
@@ -191,7 +191,7 @@ def _read(
     return name_runs([part_of(each, by) if by else each for each in runs]), rounds
 
 
-def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iterator[str]:
+def _warnings(a: Run, b: Run, comparison: Comparison, parts: bool) -> Iterator[str]:
     """Reasons other than the models why the runs may differ; ``parts``: of one run."""
     if not parts and {*a.files} == {*b.files}:
         yield "both runs are the same files: the run is compared with itself."
@@ -204,7 +204,7 @@ def _warnings(a: AnyRun, b: AnyRun, comparison: Comparison, parts: bool) -> Iter
         )
 
 
-def _judges_to_doubt(a: AnyRun, b: AnyRun) -> Iterator[str]:
+def _judges_to_doubt(a: Run, b: Run) -> Iterator[str]:
     from lmms_rpts.judging.types import NO_JUDGE
 
     found: dict[str, list[str]] = {}

@@ -17,7 +17,7 @@ from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect
 if TYPE_CHECKING:
     from lmms_rpts.analysis.published import Beside
     from lmms_rpts.analysis.summary import Summary
-    from lmms_rpts.runs.run import AnyRun
+    from lmms_rpts.runs.run import Run
 
 _SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
 
@@ -127,7 +127,7 @@ def summarize(
         ).deliver(files)
 
 
-def _of_task(runs: Sequence[AnyRun], task: str | None) -> Iterator[AnyRun]:
+def _of_task(runs: Sequence[Run], task: str | None) -> Iterator[Run]:
     from lmms_rpts.runs.run import of_task
 
     return (part for run in runs if (part := of_task(run, task)) is not None)

@@ -21,7 +21,7 @@ from lmms_rpts.stats.figures import figure
 if TYPE_CHECKING:
     import pandas as pd
 
-    from lmms_rpts.analysis.reading import Run
+    from lmms_rpts.runs.run import Run
 
 _HEADS = {
     "decay": "decay",

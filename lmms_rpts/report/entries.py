@@ -13,7 +13,6 @@ from typing import Any
 
 from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.published import Beside
-from lmms_rpts.analysis.reading import Run
 from lmms_rpts.analysis.summary import Values, breakdowns, summarize
 from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.reasoning import parse_chain
@@ -21,7 +20,7 @@ from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.record import ShownQuestion
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -176,7 +175,7 @@ class View:
     _most_answers: int | None = MOST_ANSWERS
 
     def __init__(
-        self, benchmark: Benchmark, runs: Sequence[AnyRun], limit: int | None, given: set[str]
+        self, benchmark: Benchmark, runs: Sequence[Run], limit: int | None, given: set[str]
     ) -> None:
         self.benchmark, self.runs = benchmark, runs
         self.name = f"graded-{_plain(benchmark.name)}"

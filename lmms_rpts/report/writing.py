@@ -16,7 +16,7 @@ from lmms_rpts.report.entries import RptsView, View
 from lmms_rpts.report.pages import render
 from lmms_rpts.report.pictures import Picture, find_pictures, own_pictures
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.runs.run import AnyRun
+from lmms_rpts.runs.run import Run
 from lmms_rpts.tasks.registry import BENCHMARKS
 
 LONGEST_SIDE = 480
@@ -54,7 +54,7 @@ class Written(NamedTuple):
 
 
 def write_report(
-    runs: Sequence[AnyRun],
+    runs: Sequence[Run],
     output: Path,
     *,
     title: str | None = None,

@@ -18,7 +18,7 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.record import R, Record
 from lmms_rpts.runs.rounds import shortest_ends
-from lmms_rpts.runs.run import AnyRun, RunOf
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
 
 RESULTS = "_results.json"
@@ -30,13 +30,13 @@ _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "s
 _NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
 
 
-Foreign = Callable[[Path], Callable[[str | None], list[AnyRun]] | None]
+Foreign = Callable[[Path], Callable[[str | None], list[Run]] | None]
 """Finds the reader of third-party runs in a file or folder; None if it contains none."""
 
 
 def read_runs_of(
     record: type[R], paths: Iterable[str | Path], foreign: Foreign | None = None
-) -> list[RunOf[R]]:
+) -> list[Run]:
     """Read runs from samples files, or from output folders of lmms-eval.
 
     A folder may contain several runs. Runs of one model that share no document are parts of one run
@@ -51,7 +51,7 @@ def read_runs_of(
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
-    parts: list[RunOf[R]] = []
+    parts: list[Run] = []
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
         others = foreign(place) if foreign else None
@@ -85,7 +85,7 @@ def split_label(path: str | Path) -> tuple[str | None, Path]:
     return None, Path(os.path.expanduser(path))
 
 
-def _read_place(record: type[R], place: Path, label: str | None) -> list[RunOf[R]]:
+def _read_place(record: type[R], place: Path, label: str | None) -> list[Run]:
     files = _files(place)
     if files == [place]:
         return [_read_run(record, files, label, whole=False)]
@@ -130,7 +130,7 @@ def _unreadable(place: Path, error: OSError) -> str:
     return f"Cannot read {place} ({error.strerror}): check the path and its permissions"
 
 
-def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: bool) -> RunOf[R]:
+def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: bool) -> Run:
     """Read one run; ``whole``: files of other tasks are part of it and are ignored."""
     read = {file: read_samples_of(record, file, pass_over=whole) for file in files}
     ours = {file: found for file, found in read.items() if found is not None}
@@ -140,9 +140,9 @@ def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: 
     responses = _sorted(each for found in ours.values() for each in found)
     source = _cleaned(checkpoint or folder.as_posix())
     if label:
-        return RunOf(label, model, responses, results, tuple(ours))
+        return Run(label, model, responses, results, tuple(ours))
     path = _path_of(folder, checkpoint or "")
-    return RunOf(model, model, responses, results, tuple(ours), source, path)
+    return Run(model, model, responses, results, tuple(ours), source, path)
 
 
 def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
@@ -212,7 +212,7 @@ def _loaded_from(results: Mapping[str, Any]) -> str | None:
     return source if isinstance(source, str) and source else None
 
 
-def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
+def _join(record: type[R], parts: Sequence[Run]) -> list[Run]:
     """Join parts of one run: same model and settings, no common document."""
     files = [frozenset(file.resolve() for file in part.files) for part in parts]
 
@@ -225,7 +225,7 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
             for other in range(len(parts))
         )
 
-    joined: dict[int, RunOf[R]] = {}
+    joined: dict[int, Run] = {}
     wanted = [at for at in range(len(parts)) if not known(at)]
     # By date, since file names begin with it, so that the order of arguments doesn't matter.
     for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
@@ -248,11 +248,11 @@ def _join(record: type[R], parts: Sequence[RunOf[R]]) -> list[RunOf[R]]:
     return [joined[at] for at in sorted(joined)]
 
 
-def join_rounds(rounds: Sequence[RunOf[R]], label: str) -> RunOf[R]:
+def join_rounds(rounds: Sequence[Run], label: str) -> Run:
     """The rounds of a model as one run: each has further responses to the same documents."""
     if len(rounds) == 1:
         return rounds[0]
-    repeats, responses = Counter[tuple[str, int]](), list[R]()
+    repeats, responses = Counter[tuple[str, int]](), list[Any]()
     for each in chain.from_iterable(run.responses for run in rounds):
         document = each.place[:2]
         responses.append(each.model_copy(update={"repeat": repeats[document]}))
@@ -262,7 +262,7 @@ def join_rounds(rounds: Sequence[RunOf[R]], label: str) -> RunOf[R]:
     return replace(rounds[0], label=label, responses=_sorted(responses), files=files, path=path)
 
 
-def _numbers(run: RunOf[R]) -> set[tuple[str, int]]:
+def _numbers(run: Run) -> set[tuple[str, int]]:
     """Tasks and numbers of documents."""
     return {each.place[:2] for each in run.responses}
 
@@ -277,7 +277,7 @@ def _common(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
     return folder, one[1] if one[1] == other[1] else ""
 
 
-def name_runs(runs: Sequence[RunOf[R]]) -> list[RunOf[R]]:
+def name_runs(runs: Sequence[Run]) -> list[Run]:
     """Label runs that were not named by the user, all labels being different.
 
     The label is the shortest end of the run's path that no other path has: ``small`` and ``large``,

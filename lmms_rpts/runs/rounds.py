@@ -14,7 +14,7 @@ from lmms_rpts.stats.figures import interval
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.record import R
-    from lmms_rpts.runs.run import AnyRun, RunOf
+    from lmms_rpts.runs.run import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,12 +84,12 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
     return [sum(there) / len(there) if there else None for there in found.values()]
 
 
-def rounds_of(runs: Sequence[RunOf[R]]) -> dict[str, list[RunOf[R]]]:
+def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Rounds by name: runs with the same model, judge, settings and documents.
 
     Several rounds have the name of their model, a single one has its label.
     """
-    kinds: dict[Hashable, list[RunOf[R]]] = {}
+    kinds: dict[Hashable, list[Run]] = {}
     for run in runs:
         asked = frozenset(each.instance for each in run.responses)
         kind = (run.model, run.source, frozenset(run.scorings), asked)
@@ -122,7 +122,7 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return [end_of(path) for path in paths]
 
 
-def differing_settings(runs: Sequence[AnyRun]) -> list[str]:
+def differing_settings(runs: Sequence[Run]) -> list[str]:
     """Warnings about settings of the scores that differ between runs of one benchmark."""
     differing = []
     names = dict.fromkeys(
@@ -144,7 +144,7 @@ def differing_settings(runs: Sequence[AnyRun]) -> list[str]:
 
 
 def same_rounds(
-    models: Mapping[str, Sequence[RunOf[R]]], score: Callable[[R], float | None]
+    models: Mapping[str, Sequence[Run]], score: Callable[[R], float | None]
 ) -> list[str]:
     """Warnings about rounds that are copies of each other."""
     copies = []

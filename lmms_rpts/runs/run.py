@@ -6,16 +6,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Any
 
 from lmms_rpts.base.escaping import count, shorten
-from lmms_rpts.runs.record import R
-
-K = TypeVar("K")
 
 
 @dataclass(frozen=True)
-class RunOf(Generic[R]):
+class Run:
     """The scored responses of one model in one evaluation.
 
     Attributes:
@@ -33,7 +30,7 @@ class RunOf(Generic[R]):
 
     label: str
     model: str
-    responses: tuple[R, ...]
+    responses: tuple[Any, ...]
     results: Mapping[str, Any]
     files: tuple[Path, ...]
     source: str = ""
@@ -67,22 +64,19 @@ class RunOf(Generic[R]):
             dict.fromkeys(f"{each.judge}{f' ({mode})' * (mode != 'text')}" for each, mode in named)
         )
 
-    def documents(self) -> dict[tuple[str, int], list[R]]:
+    def documents(self) -> dict[tuple[str, int], list[Any]]:
         """The responses by task and document."""
         return self.grouped(attrgetter("key"))
 
-    def grouped(self, key: Callable[[Any], K]) -> dict[K, list[R]]:
+    def grouped(self, key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
         """The responses by a property of their instances."""
-        found: dict[K, list[R]] = {}
+        found: dict[Any, list[Any]] = {}
         for response in self.responses:
             found.setdefault(key(response.instance), []).append(response)
         return found
 
 
-AnyRun = RunOf[Any]
-
-
-def of_task(run: RunOf[R], task: str | None) -> RunOf[R] | None:
+def of_task(run: Run, task: str | None) -> Run | None:
     """The part of a run that belongs to a task (None: all of it); None if there is no such part."""
     if task is None:
         return run

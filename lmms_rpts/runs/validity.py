@@ -15,7 +15,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.schema import Flag, Model, Number, Several, Text, Whole, first_fault, shown
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.intervals import Interval as Estimate
 
 VERSION = 1
 # Name and layout of the labelled steps that come with the package.

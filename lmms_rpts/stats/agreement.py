@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Estimate, Flags, Floats, Indices, bootstrap, bootstrapped
+from lmms_rpts.stats.intervals import Flags, Floats, Indices, Interval, bootstrap, bootstrapped
 from lmms_rpts.stats.measures import Measure, ratio
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
@@ -87,7 +87,7 @@ def nominal_statistics(one: Indices, two: Indices, weights: Floats) -> Floats:
 
 def estimate_groups(
     scores: Floats, others: Floats, documents: Indices, groups: Sequence[Indices], resamples: int
-) -> list[dict[str, Estimate]]:
+) -> list[dict[str, Interval]]:
     """The statistics of each group of steps, with 95% intervals over documents.
 
     Whole documents, each with its translation, are resampled, and all groups use the same resamples

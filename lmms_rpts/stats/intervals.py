@@ -21,16 +21,18 @@ Indices = NDArray[np.intp]
 
 
 @dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean with its confidence interval, each None if undefined.
+class Interval:
+    """A figure with its 95% interval; what is undefined is None.
 
-    ``n``: the number of documents with a value.
+    ``n``: the number of documents with a value. Of several rounds: their number, and ``sd`` the
+    sample standard deviation (n - 1) of their values, without ``low`` and ``high``.
     """
 
     value: float | None
-    low: float | None
-    high: float | None
-    n: int
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    sd: float | None = None
 
 
 def numbered(names: Sequence[Hashable]) -> Indices:
@@ -44,7 +46,7 @@ def estimate_mean(
     clusters: Indices | None = None,
     share: bool = False,
     bounded: bool = True,
-) -> Estimate:
+) -> Interval:
     """The mean of one value per document (None or NaN: no value), with its 95% interval.
 
     The interval is over clusters (Cochran 1977, ratio to size), so that a document and its
@@ -64,7 +66,7 @@ def estimate_mean(
     known = ~np.isnan(every)
     there, n = every[known], int(known.sum())
     if n == 0:
-        return Estimate(None, None, None, 0)
+        return Interval(None, None, None, 0)
     mean = math.fsum(there) / n
     sums, sizes = there, np.ones(n)
     if clusters is not None:
@@ -75,15 +77,15 @@ def estimate_mean(
     if share:
         equal = variance < 1e-15
         size = count if equal else min(n, max(1.0, mean * (1 - mean) / variance))
-        return Estimate(mean, *_exact(mean, size), n)
+        return Interval(mean, *_exact(mean, size), n)
     if bounded and there.min() >= 0.0 and there.max() <= 1.0:
         low, high = _added_value_interval(sums, sizes)
-        return Estimate(mean, min(mean, max(0.0, low)), max(mean, min(1.0, high)), n)
+        return Interval(mean, min(mean, max(0.0, low)), max(mean, min(1.0, high)), n)
     half = t_quantile(count - 1) * math.sqrt(variance * count / (count - 1)) if count > 1 else 0.0
     if half < 1e-9:
-        return Estimate(mean, None, None, n)
+        return Interval(mean, None, None, n)
     low = max(0.0, mean - half) if there.min() >= 0.0 else mean - half
-    return Estimate(mean, low, mean + half, n)
+    return Interval(mean, low, mean + half, n)
 
 
 def resampled(
@@ -167,14 +169,14 @@ def bootstrap(
     return whole[0], np.concatenate(draws).T
 
 
-def bootstrapped(value: float, draws: Floats, n: int) -> Estimate:
+def bootstrapped(value: float, draws: Floats, n: int) -> Interval:
     """A value with the interval of its bootstrap draws over ``n`` clusters.
 
     Without a value if it is NaN, without an interval for one cluster.
     """
     if math.isnan(value):
-        return Estimate(None, None, None, n)
-    return Estimate(float(value), *(interval(draws, n) if n > 1 else (None, None)), n)
+        return Interval(None, None, None, n)
+    return Interval(float(value), *(interval(draws, n) if n > 1 else (None, None)), n)
 
 
 def _exact(share: float, n: float) -> tuple[float, float]:

@@ -10,10 +10,10 @@ import numpy as np
 
 from lmms_rpts.stats.intervals import (
     SEED,
-    Estimate,
     Flags,
     Floats,
     Indices,
+    Interval,
     bootstrap,
     estimate_mean,
     interval,
@@ -63,7 +63,7 @@ def estimate_measures(
     clusters: Indices,
     resamples: int = MEASURE_RESAMPLES,
     seed: int = SEED,
-) -> dict[str, Estimate]:
+) -> dict[str, Interval]:
     """Measures of the same documents with 95% intervals, all from the same resamples of clusters.
 
     Expanded percentile bootstrap (see ``intervals.interval``); resamples in which a measure is
@@ -98,10 +98,10 @@ def divided(top: Floats, bottom: Floats) -> Floats:
     return found
 
 
-def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) -> Estimate:
+def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) -> Interval:
     n = round(float(measure.counts.sum()))
     if math.isnan(value):
-        return Estimate(None, None, None, n)
+        return Interval(None, None, None, n)
     adding = len(np.unique(clusters[measure.counts > 0]))
     low, high = interval(draws, adding)
     if measure.share and value in (0.0, 1.0) and adding > 1:
@@ -110,4 +110,4 @@ def _estimate(measure: Measure, value: float, draws: Floats, clusters: Indices) 
     if measure.centred and low is not None and high is not None:
         excess = float(np.nanmean(draws)) - value
         low, high = max(0.0, low - excess), max(0.0, high - excess)
-    return Estimate(value, low, high, n)
+    return Interval(value, low, high, n)

@@ -17,7 +17,7 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.runs.work import run_async
 from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.stats.agreement import grading_measures
-from lmms_rpts.stats.intervals import Estimate, numbered
+from lmms_rpts.stats.intervals import Interval, numbered
 from lmms_rpts.stats.measures import estimate_measures
 from lmms_rpts.tasks.benchmark import AnswerGrader
 from lmms_rpts.tasks.registry import BENCHMARKS
@@ -45,7 +45,7 @@ class AnswerValidity:
 
     plan: Plan
     answers: tuple[Mapping[str, Any], ...]
-    figures: Mapping[str, Mapping[str, Mapping[str, Estimate]]]
+    figures: Mapping[str, Mapping[str, Mapping[str, Interval]]]
     usage: tuple[int, int, int]
     stopped: str | None
 

@@ -18,8 +18,9 @@ from lmms_rpts.analysis.dataframes import (
     steps_frame,
     write_frame,
 )
-from lmms_rpts.analysis.reading import Run, read_run, read_runs
+from lmms_rpts.analysis.reading import read_run, read_runs
 from lmms_rpts.analysis.summary import summarize
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from lmms_rpts.analysis.overview import outcome, overview_of
-from lmms_rpts.analysis.reading import Run, read_run
+from lmms_rpts.analysis.reading import read_run
+from lmms_rpts.runs.run import Run
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run
 

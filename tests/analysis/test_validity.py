@@ -10,9 +10,10 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.reading import Run, read_run
+from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.cli import app
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.validity import ValidityError, ValidityFile, read_validity_file, validity_in
 from tests.support.instances import make_doc
 from tests.support.runs import make_record, write_run

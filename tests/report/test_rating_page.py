@@ -13,10 +13,11 @@ from playwright.sync_api import expect
 from typer.testing import CliRunner
 
 from lmms_rpts.analysis.ratings import draw_sample
-from lmms_rpts.analysis.reading import Run, read_run
+from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.cli import app
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.rating import write_rating_page
+from lmms_rpts.runs.run import Run
 from lmms_rpts.tasks.fields import Fields
 from lmms_rpts.validation.layouts import rated_chains
 from tests.report.hostile import ATTACKS, hostile_record

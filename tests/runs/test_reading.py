@@ -17,10 +17,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lmms_rpts.analysis.dataframes import documents_frame
-from lmms_rpts.analysis.reading import Run, read_run
+from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.reading import model_name, name_runs, read_runs_of
 from lmms_rpts.runs.rounds import rounds_of
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 from tests.support import lmms

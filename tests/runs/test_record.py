@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
-from lmms_rpts.analysis.reading import Run
 from lmms_rpts.base.schema import FieldError
 from lmms_rpts.reasoning import Clue, rpts_score
+from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord
 from tests.support.instances import make_doc
 from tests.support.runs import make_record

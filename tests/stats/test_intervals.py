@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from scipy import stats
 
 from lmms_rpts.stats.intervals import (
-    Estimate,
     Floats,
+    Interval,
     bootstrap,
     estimate_mean,
     interval,
@@ -105,8 +105,8 @@ def test_many_different_scores_have_about_students_interval() -> None:
 
 
 def test_equal_counts_have_no_interval_and_equal_shares_have_one() -> None:
-    assert estimate_mean([3.0] * 7, bounded=False) == Estimate(3.0, None, None, 7)
-    assert estimate_mean([0.0] * 7, bounded=False) == Estimate(0.0, None, None, 7)
+    assert estimate_mean([3.0] * 7, bounded=False) == Interval(3.0, None, None, 7)
+    assert estimate_mean([0.0] * 7, bounded=False) == Interval(0.0, None, None, 7)
     # 0.025 to the power of 1 / n
     assert estimate_mean([1.0] * 7, share=True).low == pytest.approx(0.5904, abs=1e-4)
     assert estimate_mean([1.0], share=True).low == pytest.approx(0.025, abs=1e-4)
@@ -125,9 +125,9 @@ def test_translations_are_no_documents_of_their_own() -> None:
         assert both.high == pytest.approx(once.high)
         assert both.low < estimate_mean(twice, share=share).low
     together = np.array([0, 0])
-    assert estimate_mean([0.1, 0.9], together) == Estimate(pytest.approx(0.5), 0.0, 1.0, 2)
+    assert estimate_mean([0.1, 0.9], together) == Interval(pytest.approx(0.5), 0.0, 1.0, 2)
     counts = estimate_mean([1, 9], together, bounded=False)
-    assert counts == Estimate(pytest.approx(5), None, None, 2)
+    assert counts == Interval(pytest.approx(5), None, None, 2)
 
 
 @table("n, p, translated", (10, 0.9, False), (20, 0.95, False), (60, 0.98, False), (20, 0.9, True))
@@ -154,13 +154,13 @@ def test_documents_without_a_value_change_nothing(values: list[float | None]) ->
 
 @table(
     "values, expected",
-    ([], Estimate(None, None, None, 0)),
-    (np.array([]), Estimate(None, None, None, 0)),
-    ([None, math.nan], Estimate(None, None, None, 0)),
-    ([3.0], Estimate(3.0, None, None, 1)),
-    ([None, 3.0, math.nan], Estimate(3.0, None, None, 1)),
+    ([], Interval(None, None, None, 0)),
+    (np.array([]), Interval(None, None, None, 0)),
+    ([None, math.nan], Interval(None, None, None, 0)),
+    ([3.0], Interval(3.0, None, None, 1)),
+    ([None, 3.0, math.nan], Interval(3.0, None, None, 1)),
 )
-def test_fewer_than_two_counts_have_no_interval(values: object, expected: Estimate) -> None:
+def test_fewer_than_two_counts_have_no_interval(values: object, expected: Interval) -> None:
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert estimate_mean(values) == expected  # type: ignore[arg-type]

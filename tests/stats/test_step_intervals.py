@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.stats.intervals import Estimate
+from lmms_rpts.stats.intervals import Interval
 from lmms_rpts.stats.measures import estimate_measures
 from lmms_rpts.stats.step_measures import step_measures
 from tests.support.labelled import (
@@ -77,7 +77,7 @@ def test_copies_under_the_same_question_add_no_certainty(rows: Rows) -> None:
             assert two == (one if one is None else pytest.approx(one, abs=1e-9)), name
 
 
-def bounds(each: Estimate) -> tuple[float | None, float | None, float | None]:
+def bounds(each: Interval) -> tuple[float | None, float | None, float | None]:
     return each.value, each.low, each.high
 
 
@@ -87,8 +87,8 @@ def bounds(each: Estimate) -> tuple[float | None, float | None, float | None]:
 def test_chains_of_one_question_have_no_interval() -> None:
     given_chains = [judged("+-", 0.9, 0.8, question="q"), judged("++", 0.9, 0.2, question="q")]
     found = estimate_all(steps_of(given_chains), resamples=50)
-    assert found["specificity"] == Estimate(2 / 3, None, None, 3)
-    assert found["acc_err"] == Estimate(0.0, None, None, 1)
+    assert found["specificity"] == Interval(2 / 3, None, None, 3)
+    assert found["acc_err"] == Interval(0.0, None, None, 1)
 
 
 def test_a_share_of_all_has_the_exact_interval_over_questions_with_such_a_unit() -> None:
@@ -96,9 +96,9 @@ def test_a_share_of_all_has_the_exact_interval_over_questions_with_such_a_unit()
     # 0.025 to the power of 1 / n
     assert found["acc_ok"].low == pytest.approx(0.025 ** (1 / 2))
     assert found["acc_err"].low == pytest.approx(0.025 ** (1 / 40))
-    assert found["auc"] == Estimate(1.0, None, None, 82)
+    assert found["auc"] == Interval(1.0, None, None, 82)
     shared = [judged("+-", 0.9, 0.1, question=f"q{at % 20}") for at in range(40)]
-    wanted = Estimate(1.0, pytest.approx(0.025 ** (1 / 20)), 1.0, 40)
+    wanted = Interval(1.0, pytest.approx(0.025 ** (1 / 20)), 1.0, 40)
     assert estimate_all(steps_of(shared), resamples=50)["acc_err"] == wanted
 
 

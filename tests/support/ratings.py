@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts.analysis.ratings import RatingSample, draw_sample
-from lmms_rpts.analysis.reading import Run
 from lmms_rpts.report.rating import render_rating_page
+from lmms_rpts.runs.run import Run
 
 START = '<script type="application/json" id="sample">'
 

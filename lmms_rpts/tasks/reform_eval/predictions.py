@@ -17,7 +17,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.runs.run import RunOf
+from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.grading import Given
 from lmms_rpts.tasks.fields import Fields, RowError
@@ -77,7 +77,7 @@ def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
             model = label or path.parent.absolute().name or "published"
             source = "" if label else str(path.parent.absolute())
             records = tuple(scorer.graded(text, question) for question, text in rows)
-            runs.append(RunOf(model, model, records, {}, (path,), source))
+            runs.append(Run(model, model, records, {}, (path,), source))
         return runs
 
     return read if found else None
