@@ -20,7 +20,6 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.dataframes import steps_frame as steps_frame
     from lmms_rpts.analysis.dataframes import write_frame as write_frame
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
-    from lmms_rpts.analysis.overview import overview_of as overview_of
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.reading import read_runs as read_runs
     from lmms_rpts.analysis.scoring import score as score
@@ -34,7 +33,6 @@ _MODULES = {
     "analysis.comparison": "compare_runs parts_of",
     "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
     "analysis.estimate": "estimate_need",
-    "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
     "analysis.reading": "read_runs",
     "analysis.scoring": "score",
