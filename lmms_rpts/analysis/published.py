@@ -92,7 +92,7 @@ def _own(
         summary = summarize(parts, by)
         rows: dict[tuple[str, str], dict[str, Interval]] = {}
         for row in summary.table.to_dict("records"):
-            group = f" {row['group']}" * bool(row["group"])
+            group = f" {row['group']}".rstrip()
             figures = {f"{name}{group}": row[name] for name in summary.benchmark.metrics}
             rows.setdefault((row["task"], row["model"]), {}).update(figures)
         if summary.benchmark.name == "reform":

@@ -35,7 +35,7 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        table: a row per group of the breakdown (all documents last, as None), task (if tasks are
+        table: a row per group of the breakdown (all documents last, as an empty text), task (if tasks are
             summarized separately, else empty) and model. Columns: ``group``, ``task``, ``model``;
             ``rounds``, ``documents``, ``responses``, and those ``unscored``; ``tokens`` per
             response and each metric as an `Interval`.
@@ -50,7 +50,7 @@ class Summary:
     @property
     def models(self) -> pd.DataFrame:
         """The rows over all documents, or over those of each task."""
-        rows: pd.DataFrame = self.table[self.table["group"].isna()]
+        rows: pd.DataFrame = self.table[self.table["group"] == ""]
         return rows
 
     def frame(self) -> pd.DataFrame:
@@ -166,8 +166,8 @@ def _table(
         order = _order(benchmark)
         for name in sorted(groups["group"].unique(), key=lambda it: (it == NOT_GIVEN, *order(it))):
             rows += _rows(groups[groups["group"] == name], benchmark, name)
-    rows += _rows(frame, benchmark, None)
-    table: pd.DataFrame = pd.DataFrame(rows).astype({"group": object})
+    rows += _rows(frame, benchmark, "")
+    table: pd.DataFrame = pd.DataFrame(rows)
     return table
 
 
@@ -175,7 +175,7 @@ NOT_GIVEN = "(not given)"
 """The name of the group of documents without a value of the breakdown."""
 
 
-def _rows(frame: pd.DataFrame, benchmark: Benchmark, group: str | None) -> Iterator[dict[str, Any]]:
+def _rows(frame: pd.DataFrame, benchmark: Benchmark, group: str) -> Iterator[dict[str, Any]]:
     """The figures of the models on these responses."""
     metrics = list(benchmark.metrics.values())
     for (part, model), own in frame.groupby(["part", "model"], sort=False):

@@ -163,7 +163,7 @@ def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[
     for metric in (metric for metric in valued if not metric.interval):
         frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
     if "group" in frame:
-        frame["group"] = frame["group"].fillna("all documents")
+        frame["group"] = frame["group"].replace("", "all documents")
     heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in valued}
     heads |= {"group": summary.by or "", "documents": "n"}
     yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
