@@ -55,7 +55,7 @@ def set_beside(benchmark: Benchmark, runs: Sequence[Run]) -> tuple[pd.DataFrame,
         f"{it['protocol']}: {NOT_MEASURED}, from {it['source']}, {it['date']}. Here: {it['here']}"
         for it in printed["tables"]
     ]
-    if not own:
+    if runs and not own:
         wanted = listed(chain(*printed["tasks"]))
         notes.append(f"These runs have no row: none of their responses is to {wanted}.")
     columns = list(dict.fromkeys(name for row in published for name in row))

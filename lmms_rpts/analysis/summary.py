@@ -158,9 +158,11 @@ def _table(
 
     rows: list[dict[str, Any]] = []
     if by is not None:
-        values: list[Any] = [breakdown(by, record) for record in frame["record"]]
+        values: list[Any]
         if by in labels:
             values = [labels[by].get(cluster) for cluster in frame["cluster"]]
+        else:
+            values = [breakdown(by, record) for record in frame["record"]]
         groups = frame.assign(group=pd.Series(values, frame.index)).explode("group")
         groups["group"] = groups["group"].fillna(NOT_GIVEN)
         order = _order(benchmark)
