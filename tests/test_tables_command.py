@@ -172,7 +172,8 @@ def test_no_figure_is_cut_off(
     done = command(name, *arguments)
     assert done.exit_code == 0, done.output
     lines = done.output.splitlines()
-    tables = lines[: next(at for at, line in enumerate(lines) if "95%" in line)]
+    ends = ("95%", "documents flipped")  # sentences, which a pipe does not wrap
+    tables = lines[: next(at for at, line in enumerate(lines) if any(it in line for it in ends))]
     assert max(map(len, tables)) <= width
     assert "0.167" in done.output
     assert "…" not in done.output

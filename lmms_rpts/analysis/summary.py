@@ -35,9 +35,9 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        table: a row per group of the breakdown (all documents last, as an empty text), task (if tasks are
-            summarized separately, else empty) and model. Columns: ``group``, ``task``, ``model``;
-            ``rounds``, ``documents``, ``responses``, and those ``unscored``; ``tokens`` per
+        table: a row per group of the breakdown (all documents last, as an empty text), task (if
+            tasks are summarized separately, else empty) and model. Columns: ``group``, ``task``,
+            ``model``; ``rounds``, ``documents``, ``responses``, and those ``unscored``; ``tokens`` per
             response and each metric as an `Interval`.
         warnings: why some numbers are not comparable or incomplete.
     """
