@@ -89,7 +89,7 @@ def _own(
         ]
         if not parts:
             continue
-        summary = summarize(parts, by)
+        summary = summarize(parts, by or ())
         rows: dict[tuple[str, str], dict[str, Interval]] = {}
         for row in summary.table.to_dict("records"):
             group = f" {row['group']}".rstrip()

@@ -35,15 +35,14 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        table: a row per group of the breakdown (all documents last, as an empty text), task (if
-            tasks are summarized separately, else empty) and model. Columns: ``group``, ``task``,
-            ``model``; ``rounds``, ``documents``, ``responses``, and those ``unscored``; ``tokens`` per
-            response and each metric as an `Interval`.
+        table: a row per breakdown, group, task (if tasks are summarized separately, else empty)
+            and model; all documents come last, with an empty breakdown and group. Columns: ``by``,
+            ``group``, ``task``, ``model``; ``rounds``, ``documents``, ``responses``, and those
+            ``unscored``; ``tokens`` per response and each metric as an `Interval`.
         warnings: why some numbers are not comparable or incomplete.
     """
 
     benchmark: Benchmark
-    by: str | None
     table: pd.DataFrame
     warnings: tuple[str, ...]
 
@@ -78,7 +77,9 @@ def plain_frame(table: pd.DataFrame) -> pd.DataFrame:
     return frame
 
 
-def summarize(runs: Sequence[Run], by: str | None = None, labels: Labels | None = None) -> Summary:
+def summarize(
+    runs: Sequence[Run], by: str | Sequence[str] = (), labels: Labels | None = None
+) -> Summary:
     """Summarize runs of one benchmark side by side.
 
     Runs of one model on the same documents are its rounds. A metric is the mean over the documents
@@ -87,23 +88,22 @@ def summarize(runs: Sequence[Run], by: str | None = None, labels: Labels | None 
     Several rounds have their mean and sample standard deviation (n - 1).
 
     Args:
-        by: a breakdown: an attribute of the benchmark's questions, or one of ``labels``.
+        by: breakdowns: attributes of the benchmark's questions, or ``labels``.
         labels: further breakdowns, as ``joining.read_labels`` returns them.
 
     Raises:
         RunError: if there is no run, runs of several benchmarks, or no such breakdown.
     """
     benchmark, labels = benchmark_of(runs), labels or {}
-    known = (*benchmark.by, *labels)
-    if by is not None and by not in known:
-        raise RunError(f"Unknown column {by!r} for --by; columns: {', '.join(known)}")
+    breakdowns, known = [by] if isinstance(by, str) else list(by), (*benchmark.by, *labels)
+    if unknown := [name for name in breakdowns if name not in known]:
+        raise RunError(f"Unknown column {unknown[0]!r} for --by; columns: {', '.join(known)}")
     parts = _parts(benchmark, runs)
     models = {task: rounds_of(own) for task, own in parts.items()}
     frame = _with_rounds(values_frame(benchmark, runs), models, benchmark.by_task)
     return Summary(
         benchmark=benchmark,
-        by=by,
-        table=_table(frame, benchmark, by, labels),
+        table=_table(frame, benchmark, breakdowns, labels),
         warnings=tuple(_warnings(benchmark, parts, models)),
     )
 
@@ -152,12 +152,13 @@ def _with_rounds(frame: pd.DataFrame, models: Models, by_task: bool) -> pd.DataF
 
 
 def _table(
-    frame: pd.DataFrame, benchmark: Benchmark, by: str | None, labels: Labels
+    frame: pd.DataFrame, benchmark: Benchmark, breakdowns: Sequence[str], labels: Labels
 ) -> pd.DataFrame:
     import pandas as pd
 
     rows: list[dict[str, Any]] = []
-    if by is not None:
+    order = _order(benchmark)
+    for by in breakdowns:
         values: list[Any]
         if by in labels:
             values = [labels[by].get(cluster) for cluster in frame["cluster"]]
@@ -165,10 +166,9 @@ def _table(
             values = [breakdown(by, record) for record in frame["record"]]
         groups = frame.assign(group=pd.Series(values, frame.index)).explode("group")
         groups["group"] = groups["group"].fillna(NOT_GIVEN)
-        order = _order(benchmark)
         for name in sorted(groups["group"].unique(), key=lambda it: (it == NOT_GIVEN, *order(it))):
-            rows += _rows(groups[groups["group"] == name], benchmark, name)
-    rows += _rows(frame, benchmark, "")
+            rows += _rows(groups[groups["group"] == name], benchmark, by, name)
+    rows += _rows(frame, benchmark, "", "")
     table: pd.DataFrame = pd.DataFrame(rows)
     return table
 
@@ -177,13 +177,16 @@ NOT_GIVEN = "(not given)"
 """The name of the group of documents without a value of the breakdown."""
 
 
-def _rows(frame: pd.DataFrame, benchmark: Benchmark, group: str) -> Iterator[dict[str, Any]]:
+def _rows(
+    frame: pd.DataFrame, benchmark: Benchmark, by: str, group: str
+) -> Iterator[dict[str, Any]]:
     """The figures of the models on these responses."""
     metrics = list(benchmark.metrics.values())
     for (part, model), own in frame.groupby(["part", "model"], sort=False):
         rounds = [responses for _, responses in own.groupby("round")]
         tokens = [responses["tokens"].dropna() for responses in rounds]
         yield {
+            "by": by,
             "group": group,
             "task": part,
             "model": model,

@@ -75,6 +75,7 @@ def summarize(
     """
     from lmms_rpts.analysis.frames import by_benchmark, read_runs
     from lmms_rpts.analysis.joining import read_labels
+    from lmms_rpts.analysis.summary import summarize as summary_of
     from lmms_rpts.analysis.validity import validity_lines
 
     files = check_suffixes(output, (*SUFFIXES, *PLOTS))
@@ -89,10 +90,9 @@ def summarize(
     summaries = []
     with Console(stderr=True).status("Computing intervals ..."):
         for _, own in by_benchmark(read):
-            labels = read_labels(join, own) if join else {}
-            summary = _summary(own, by, labels)
+            summary = summary_of(own, by or (), read_labels(join, own) if join else {})
             summaries.append(summary)
-            tables += _tables(summary, every)
+            tables += _tables(summary, by, every)
             if published:
                 tables += _published(summary, own, notes)
             notes += [f"Note: {line}" for line in summary.warnings]
@@ -112,16 +112,10 @@ _EXPLAINED = (
 )
 
 
-def _summary(runs: Sequence[Run], by: str | None, labels: dict[str, dict[object, str]]) -> Summary:
-    from lmms_rpts.analysis.summary import summarize as summary_of
-
-    return summary_of(runs, by, labels)
-
-
-def _tables(summary: Summary, every: bool) -> Iterator[Table]:
+def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
     """The table of the benchmark's columns, or one for each group of all metrics."""
     benchmark = summary.benchmark
-    title = benchmark.record.BENCHMARK + f" by {summary.by}" * bool(summary.by)
+    title = benchmark.record.BENCHMARK + f" by {by}" * bool(by)
     metrics = list(benchmark.metrics.values())
     groups = {"": [benchmark.metrics[name] for name in benchmark.columns]}
     if every:
@@ -134,7 +128,7 @@ def _tables(summary: Summary, every: bool) -> Iterator[Table]:
                 groups.setdefault(metric.group, []).append(metric)
     for group, own in groups.items():
         yield from _table(summary, f"{title}{f': {group}' * bool(group)}", own)
-    if benchmark.name == "reform" and not summary.by:
+    if benchmark.name == "reform" and not by:
         from lmms_rpts.analysis.dimensions import dimension_tables
 
         for method, (frame, notes) in dimension_tables(summary.models).items():
@@ -150,9 +144,9 @@ def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[
     if not valued:
         return
     several = {
-        "group": summary.by is not None,
+        "group": rows["by"].max() > "",
         "task": rows["task"].nunique() > 1,
-        "model": rows["model"].nunique() > 1 or not summary.by,
+        "model": rows["model"].nunique() > 1 or not rows["by"].max(),
         "documents": True,
         "rounds": rows["rounds"].max() > 1,
         **{metric.name: True for metric in valued},
@@ -165,7 +159,7 @@ def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[
     if "group" in frame:
         frame["group"] = frame["group"].replace("", "all documents")
     heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in valued}
-    heads |= {"group": summary.by or "", "documents": "n"}
+    heads |= {"group": rows["by"].max(), "documents": "n"}
     yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
 
 
