@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from lmms_rpts import __version__
-from lmms_rpts.analysis.reading import sort_runs
+from lmms_rpts.analysis.frames import by_benchmark
 from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import build_tree, parse_chain
@@ -31,7 +31,6 @@ from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
-from lmms_rpts.tasks.registry import BENCHMARKS
 
 LIMIT = 5_000
 """Maximum number of instances of a benchmark."""
@@ -102,7 +101,7 @@ def report_data(
         progress: whether long work shows a progress bar.
     """
     shared, anchors = Shared(), set[str]()
-    kinds = [(BENCHMARKS[name], own) for name, own in sort_runs(runs).items()]
+    kinds = by_benchmark(runs)
     sections: list[dict[str, Any]] = []
     questions: list[tuple[Benchmark, Any, dict[str, Any]]] = []
     for benchmark, own in kinds:

@@ -6,17 +6,22 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from itertools import chain
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.published import Beside, set_beside
-from lmms_rpts.analysis.summary import summarize
+from lmms_rpts.analysis.dimensions import dimension_tables
+from lmms_rpts.analysis.published import set_beside
+from lmms_rpts.analysis.summary import Summary, summarize
 from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.stats.intervals import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
+
+if TYPE_CHECKING:
+    import pandas as pd
 
 # Outcomes of responses with steps, in the order in which they should be checked, and of others;
 # ``value`` is a score that is neither right nor wrong.
@@ -71,35 +76,26 @@ def rank_of(benchmark: Benchmark, record: Any) -> tuple[float, ...]:
     return (urgency, not flags_of(record), 1.0 if score is None else score)
 
 
-def _figures(runs: Sequence[Run], by: str = "") -> list[dict[str, Any]]:
-    """The figures of the models by group: ``group``, ``model``, ..., and an Interval per metric."""
-    names = ("group", "task", "model", "documents", "unscored")
-    return [
-        {name: getattr(row, name) for name in names} | dict(row.metrics)
-        for row in summarize(runs, [by] if by else []).of(by)
-    ]
-
-
 def section_numbers(
     benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]
 ) -> dict[str, Any]:
-    """What a section shows besides its instances."""
+    """What a section shows besides its instances; an interval is a mapping of its fields."""
     metrics = benchmark.metrics
-    of_runs = [_figures([run]) for run in runs]
-    every = [*chain(*of_runs)]
-    filled = {name for name in metrics if any(row[name].value is not None for row in every)}
+    summary = summarize(runs, _dividing(benchmark, runs))
+    of_runs = [summarize([run]).models.to_dict("records") for run in runs]
+    rows = [*chain(*of_runs)]
+    filled = [name for name in metrics if any(row[name].value is not None for row in rows)]
     headline = _HEADLINE
     if not benchmark.scored:
-        headline = {name: metrics[name].title for name in benchmark.columns if name in filled}
-        headline = dict([*headline.items()][:4])
-    beside = set_beside(benchmark, runs)
+        names = [name for name in benchmark.columns if name in filled][:4]
+        headline = {name: metrics[name].title for name in names}
     metadata = [metadata_of(run.results) for run in runs]
     return {
         "name": benchmark.name,
         "title": benchmark.title,
         "rpts": benchmark.scored,
         "total": len(cases),
-        "warnings": [*_warnings(benchmark, runs, cases)],
+        "warnings": [*_warnings(benchmark, runs, cases), *summary.warnings],
         "judges": validity_lines(runs) if benchmark.scored else [],
         "headline": headline,
         "runs": [
@@ -111,24 +107,23 @@ def section_numbers(
         if benchmark.by_task
         else [
             {
-                "group": metric.group,
+                "group": metrics[name].group,
                 "name": name,
-                "words": metric.explained,
-                "bar": metric.kind != "count",
-                "figures": [asdict(row[name]) for row in every],
+                "words": metrics[name].explained,
+                "bar": metrics[name].kind != "count",
+                "figures": [asdict(row[name]) for row in rows],
             }
-            for name, metric in metrics.items()
-            if name in filled
+            for name in filled
         ],
-        "tables": [*_tables(benchmark, runs, filled)],
-        "published": beside and _published(beside),
+        "tables": [*_tables(summary, filled)],
+        "published": _published(benchmark, runs),
         "settings": [
             [run.label, {name: str(value) for name, value in scoring.model_dump().items()}]
             for run in runs
             for scoring in run.scorings
         ],
         "metadata": [
-            [name, [each.get(name, "–") for each in metadata]]
+            [name, [facts.get(name, "–") for facts in metadata]]
             for name in dict.fromkeys(chain(*metadata))
         ],
     }
@@ -189,43 +184,51 @@ def _agreement(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case])
     return [[*pair, count] for pair, count in pairs.items()]
 
 
-def _tables(
-    benchmark: Benchmark, runs: Sequence[Run], filled: set[str]
-) -> Iterator[dict[str, Any]]:
-    """The figures by each breakdown that divides the responses."""
-    metrics = [benchmark.metrics[name] for name in benchmark.columns if name in filled][:3]
-    names = ["task", "model"] if benchmark.by_task else ["model"]
-    for by in benchmark.by:
-        alone = benchmark.by_task and by == "task"  # each task is summarized separately
-        groups = {str(getattr(record.instance, by)) for run in runs for record in run.responses}
-        if not 1 < len(groups) <= _MOST_GROUPS:
-            continue
-        rows = [
-            [
-                *([] if alone else ["(not given)" if row["group"] is None else row["group"]]),
-                *(row[name] for name in names),
-                row["documents"],
-                *(asdict(row[metric.name]) for metric in metrics),
-            ]
-            for row in _figures(runs, "" if alone else by)
-        ]
-        heads = [*([] if alone else [by.replace("_", " ")]), *names, "n"]
-        yield _table(f"by {heads[0]}", [*heads, *(metric.title for metric in metrics)], rows)
-    summary = summarize(runs)
-    for sheet in summary.dimensions.dimension_sheets(summary.models) if summary.dimensions else ():
-        yield _table(sheet.title, sheet.heads, [*chain(*sheet.sections)])
+def _dividing(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
+    """The breakdowns that divide the responses, but not into groups of one."""
+    records = [record for run in runs for record in run.responses]
+    groups = {by: {getattr(it.instance, by) for it in records} for by in benchmark.by}
+    return [
+        by
+        for by, values in groups.items()
+        if 1 < len(values) <= _MOST_GROUPS and not (benchmark.by_task and by == "task")
+    ]
 
 
-def _table(title: str, heads: Sequence[str], rows: Sequence[Any]) -> dict[str, Any]:
+def _tables(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]:
+    """The figures by each breakdown, and by task if tasks are summarized separately."""
+    benchmark, table = summary.benchmark, summary.table
+    names = [name for name in benchmark.columns if name in filled][:3]
+    tasks = ["task"] if benchmark.by_task else []
+    for by in table["by"].unique():
+        rows = table[table["by"] == by]
+        if by or tasks:
+            columns = [*(["group"] if by else []), *tasks, "model", "documents", *names]
+            heads = {name: benchmark.metrics[name].title for name in names}
+            heads |= {"group": by.replace("_", " "), "documents": "n"}
+            title = f"by {heads['group'] or 'task'}"
+            yield _table(title, rows[columns].rename(columns=heads))
+    if benchmark.name == "reform":
+        for method, (scores, notes) in dimension_tables(summary.models).items():
+            yield _table(f"by dimension: {method}", scores) | {"notes": notes}
+
+
+def _published(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, Any] | None:
+    """Printed figures, not measured here, beside those of the runs; None if nothing compares."""
+    table, notes = set_beside(benchmark, runs) or (None, [])
+    if table is None or not table["figures"].str.startswith("measured here").any():
+        return None
+    return _table(f"{benchmark.title} beside published figures", table) | {"notes": notes}
+
+
+def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
     """A table of texts, numbers and intervals; ``more``: the number of rows that are left out."""
-    more = max(0, len(rows) - _MOST_ROWS)
-    return {"title": title, "heads": [*heads], "rows": rows[:_MOST_ROWS], "more": more}
-
-
-def _published(beside: Beside) -> dict[str, Any]:
-    """Figures of papers and leaderboards, not measured here, beside those of the runs."""
-    sheet = beside.sheet()
-    return _table(sheet.title, sheet.heads, [*chain(*sheet.sections)]) | {"notes": beside.notes}
+    rows = [
+        [asdict(cell) if isinstance(cell, Interval) else cell for cell in row]
+        for row in frame.head(_MOST_ROWS).astype(object).where(frame.notna(), None).values.tolist()
+    ]
+    more = max(0, len(frame) - _MOST_ROWS)
+    return {"title": title, "heads": [*frame.columns], "rows": rows, "more": more}
 
 
 def _warnings(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) -> Iterator[str]:
@@ -239,7 +242,6 @@ def _warnings(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) 
                 f"The judge “{judge}” is for testing only: its scores are not comparable with "
                 "those of other judges."
             )
-    yield from summarize(runs).warnings
     keys = Counter(case[0][1].instance.key for case in cases)
     changed = sum(count > 1 for count in keys.values())
     changed += sum(len({record.instance for _, record in case}) > 1 for case in cases)

@@ -9,7 +9,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import cache
 from itertools import cycle
-from typing import NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -19,7 +18,9 @@ from matplotlib.colors import LinearSegmentedColormap
 from matplotlib.figure import Figure
 from matplotlib.ticker import LogLocator
 
-from lmms_rpts.base.escaping import shorten
+from lmms_rpts.analysis.summary import Summary
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import count, shorten
 from lmms_rpts.stats.intervals import Interval
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
@@ -34,22 +35,6 @@ WHITE_FROM = 0.59
 _NOTE = "bars: 95% interval over documents; of several rounds, one standard deviation"
 # Ten colours with one shape, then with the next: the points of 50 models differ.
 _MARKS = [(f"C{colour}", shape) for shape in "o^sDv" for colour in range(10)]
-
-
-class Point(NamedTuple):
-    """A model: its name, its score, and its tokens per response (None: not reported)."""
-
-    label: str
-    score: Interval
-    tokens: float | None
-
-    @property
-    def ends(self) -> tuple[float, ...]:
-        """The ends of its bar: one standard deviation for rounds, else the interval; or none."""
-        value, low, high, _, sd = (getattr(self.score, name) for name in Interval.__slots__)
-        if value is not None and sd is not None:
-            return value - sd, value + sd
-        return () if low is None or high is None else (low, high)
 
 
 @cache
@@ -70,37 +55,48 @@ def _plotting() -> Iterator[None]:
 
 
 @_plotting()
-def draw_models(points: Sequence[Point], name: str, kind: str = "svg") -> bytes:
-    """Models with their intervals and, if tokens are known, score against tokens.
+def draw_summary(summary: Summary, kind: str = "svg") -> bytes:
+    """Models with their intervals and, where tokens are known, their score against tokens.
 
     Args:
-        points: at least one of them with a score; those without one are left out.
-        name: what the score is, for titles.
+        summary: its first metric is drawn, of the models that have a value; at least one.
         kind: svg, png or pdf.
     """
-    shown = [point for point in points if point.score.value is not None]
-    marks = [mark for _, mark in zip(shown, cycle(_MARKS), strict=False)]
-    counted = [(point, mark) for point, mark in zip(shown, marks, strict=True) if point.tokens]
-    figure = Figure(figsize=(7 + 6 * bool(counted), 1.6 + 0.36 * max(len(shown), 6)), dpi=72)
-    figure.set_layout_engine("constrained")
-    figure.suptitle(f"{name} of {len(shown)} models" if len(shown) > 1 else name, x=0, ha="left")
+    name = next(iter(summary.benchmark.metrics))
+    rows = [row for row in summary.models.to_dict("records") if row[name].value is not None]
+    if not rows:
+        raise UserError(f"Cannot draw {name}: no model has a value")
+    marked = list(zip(rows, cycle(_MARKS), strict=False))
+    counted = [(row, mark) for row, mark in marked if row["tokens"].value]
+    size = (7 + 6 * bool(counted), 1.6 + 0.36 * max(len(rows), 6))
+    figure = Figure(figsize=size, dpi=72, layout="constrained")
+    figure.suptitle(f"{name} of {count(len(rows), 'model')}", x=0, ha="left")
     figure.supxlabel(_NOTE, x=0, ha="left", size=9)
     axes, *others = figure.subplots(1, 1 + bool(counted), squeeze=False)[0]
-    for row, (point, (colour, shape)) in enumerate(zip(shown, marks, strict=True)):
-        axes.plot(point.ends, [row] * len(point.ends), "|-", color=colour, gid="bar")
-        axes.plot(point.score.value, row, shape, color=colour, markersize=8, gid="point")
-    axes.set_yticks(range(len(shown)), [shorten(point.label) for point in shown])
-    axes.set(xlabel=name, ylim=(len(shown) - 0.5, -0.5))
+    for place, (row, (colour, shape)) in enumerate(marked):
+        ends = _ends(row[name])
+        axes.plot(ends, [place] * len(ends), "|-", color=colour, gid="bar")
+        axes.plot(row[name].value, place, shape, color=colour, markersize=8, gid="point")
+    labels = [shorten(f"{row['model']} {row['task']}".strip()) for row in rows]
+    axes.set_yticks(range(len(rows)), labels)
+    axes.set(xlabel=name, ylim=(len(rows) - 0.5, -0.5))
     axes.grid(axis="x", alpha=0.4)
-    for tokens_axes in others:
-        for point, (colour, shape) in counted:
-            tokens, ends = point.tokens, point.ends
-            tokens_axes.plot([tokens] * len(ends), ends, "_-", color=colour, gid="bar")
-            tokens_axes.plot(tokens, point.score.value, shape, color=colour, markersize=8)
-        _scale_tokens(tokens_axes, [point.tokens or 0.0 for point, _ in counted])
-        tokens_axes.set(ylabel=name)
-        tokens_axes.grid(axis="y", alpha=0.4)
+    for beside in others:
+        for row, (colour, shape) in counted:
+            tokens, ends = row["tokens"].value, _ends(row[name])
+            beside.plot([tokens] * len(ends), ends, "_-", color=colour, gid="bar")
+            beside.plot(tokens, row[name].value, shape, color=colour, markersize=8)
+        _scale_tokens(beside, [row["tokens"].value for row, _ in counted])
+        beside.set(ylabel=name)
+        beside.grid(axis="y", alpha=0.4)
     return _render(figure, kind)
+
+
+def _ends(score: Interval) -> tuple[float, ...]:
+    """The ends of a bar: one standard deviation for rounds, else the interval; or none."""
+    if score.value is not None and score.sd is not None:
+        return score.value - score.sd, score.value + score.sd
+    return () if score.low is None or score.high is None else (score.low, score.high)
 
 
 def _scale_tokens(axes: Axes, tokens: Sequence[float]) -> None:
@@ -115,22 +111,21 @@ def _scale_tokens(axes: Axes, tokens: Sequence[float]) -> None:
 
 
 @_plotting()
-def draw_sweeps(sweeps: Mapping[str, pd.DataFrame], name: str, kind: str = "svg") -> bytes:
-    """A heat map per run: decay on the vertical axis, focus height on the horizontal one.
+def draw_sweeps(sweeps: Mapping[str, pd.DataFrame], kind: str = "svg") -> bytes:
+    """RPTS as a heat map per run: decay on the vertical axis, focus height on the horizontal one.
 
     Args:
-        sweeps: by the run's label, one row per setting with ``decay``, ``focus_height`` and the
-            column ``name``, a share or NaN.
+        sweeps: what ``lmms_rpts.analysis.sweeping.sweep`` returns, by the run's label.
         kind: svg, png or pdf.
     """
     tables = {
-        label: frame.pivot(index="decay", columns="focus_height", values=name)
+        label: frame.pivot(index="decay", columns="focus_height", values="rpts")
         for label, frame in sweeps.items()
     }
     width = sum(1.2 + 0.7 * max(3, len(table.columns)) for table in tables.values())
     height = 1.8 + 0.42 * max(map(len, tables.values()))
     figure = Figure(figsize=(width, height), dpi=72, layout="constrained")
-    figure.suptitle(f"{name} under other settings", x=0, ha="left")
+    figure.suptitle("RPTS under other settings", x=0, ha="left")
     panels = figure.subplots(1, len(tables), squeeze=False)[0]
     for axes, (label, table) in zip(panels, tables.items(), strict=True):
         cells = axes.pcolormesh(table, cmap=BLUES, vmin=0, vmax=1, edgecolors="white", linewidth=3)
