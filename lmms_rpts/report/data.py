@@ -237,9 +237,12 @@ def _entry(
         which = [f"variant {variants.index(record.instance.doc_id) + 1}"] * (len(variants) > 1)
         which += [f"response {record.repeat + 1}"] * bool(record.repeat)
         answer = _answer(benchmark, record, own, shared)
-        answers.append(answer | {"run": number, "which": ", ".join(which)})
-    first = answers[0]["question"]
-    for answer in answers:
+        answer |= {"run": number, "which": ", ".join(which)}
+        answers.append((answer, rank_of(benchmark, record)))
+    first = answers[0][0]["question"]
+    ranks: list[dict[int, tuple[float, ...]]] = [{} for _ in logged]
+    for place, (answer, rank) in enumerate(answers):
+        ranks[answer["run"]][place] = rank
         if answer["question"] == first:
             del answer["question"]
     names = list(dict.fromkeys(instance.shown.images or [""] * bool(benchmark.picture)))
@@ -254,7 +257,9 @@ def _entry(
         "tags": {by: values for by, values in tags.items() if values},
         "images": [[name, None] for name in names[:most]],
         "more_images": len(names) - len(names[:most]),
-        "answers": answers,
+        "answers": [answer for answer, _ in answers],
+        # Of each run, the answer to check first.
+        "worst": [min(own, key=own.__getitem__) if own else None for own in ranks],
         "hidden": [*hidden.items()],
     }
     return entry | (_evidence(instance, shared) if benchmark.scored else {})

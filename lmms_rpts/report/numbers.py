@@ -89,7 +89,7 @@ def section_numbers(
     if not benchmark.scored:
         names = [name for name in benchmark.columns if name in filled][:4]
         headline = {name: metrics[name].title for name in names}
-    metadata = [metadata_of(run.results) for run in runs]
+    of_each = [_facts(run) for run in runs]
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -117,16 +117,21 @@ def section_numbers(
         ],
         "tables": [*_tables(summary, filled)],
         "published": _published(benchmark, runs),
-        "settings": [
-            [run.label, {name: str(value) for name, value in scoring.model_dump().items()}]
-            for run in runs
-            for scoring in run.scorings
-        ],
-        "metadata": [
-            [name, [facts.get(name, "–") for facts in metadata]]
-            for name in dict.fromkeys(chain(*metadata))
+        "facts": [
+            [name, [", ".join(facts.get(name, ["–"])) for facts in of_each]]
+            for name in dict.fromkeys(chain(*of_each))
         ],
     }
+
+
+def _facts(run: Run) -> dict[str, list[str]]:
+    """The settings of a run's scores, and how it was made according to its results file."""
+    facts: dict[str, list[str]] = {}
+    for scoring in run.scorings:
+        for name, value in scoring.model_dump().items():
+            values = facts.setdefault(name.replace("_", " "), [])
+            values += [str(value)] * (str(value) not in values)
+    return facts | {name: [value] for name, value in metadata_of(run.results).items()}
 
 
 def _run(
