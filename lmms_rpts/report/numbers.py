@@ -203,7 +203,7 @@ def _dividing(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
 def _tables(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The figures by each breakdown, and by task if tasks are summarized separately."""
     benchmark, table = summary.benchmark, summary.table
-    names = [name for name in benchmark.columns if name in filled][:3]
+    names = [name for name in benchmark.columns if name in filled][:2]
     tasks = ["task"] if benchmark.by_task else []
     for by in table["by"].unique():
         rows = table[table["by"] == by]

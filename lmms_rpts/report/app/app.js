@@ -464,7 +464,7 @@ function statement(section, entry) {
     h("ul.verdicts", entry.answers.map((answer, number) => h("li",
       h("a", { href: `#${entry.id}--${number}` }, nameOf(section, answer)), ": ",
       h("bdi", cut(answer.final || "no answer", 120)), " ", outcomeOf(answer),
-      section.rpts && [" RPTS ", badge(answer.score)]))),
+      section.rpts && [" ", h("span.figure", "RPTS ", badge(answer.score))]))),
     entry.hidden.map(([run, n]) => faint(`${middle(section.runs[run].label)}: ${count(n, "more answer")} not shown.`)));
 }
 
@@ -572,7 +572,8 @@ function reasoning(entry, answer, anchor, name) {
   const link = (step) => h("a", { href: `#${anchor}-s${step}` }, `Conclusion ${step}`);
   const later = error?.path.slice(1).map((step, at) => [at > 0 && ", ", link(step)]);
   const { reason, steps, invalid_references: faults, diagnosis: { restating } } = record;
-  return [h("p.verdict", outcomeOf(answer), " answer: ", h("b", answer.final || "none found"), ", RPTS ", badge(score)),
+  return [h("p.verdict", outcomeOf(answer), " answer: ", h("b", answer.final || "none found"), ", ",
+    h("span.figure", "RPTS ", badge(score))),
     problem(reason && (reason.startsWith("not judged") ? reason : `not judged: ${reason}`)),
     problem(answer.error && `The answer could not be determined: ${answer.error}`),
     error ? h("p.broken", "First error: ", link(error.step), `, height ${error.height}, `,
@@ -688,29 +689,42 @@ function tree(steps, { anchor, name, error, faults, restating }) {
   }
   const wires = h("svg.wires", { "aria-hidden": "true" });
   const drawn = h("div.tree", wires, layers.toReversed().map((layer) => h("div.layer", layer.map(({ box }) => box))));
-  const draw = () => {
+  const draw = (zoom) => {
+    drawn.style.zoom = zoom;
     const origin = drawn.getBoundingClientRect();
     const place = ({ box }) => {
-      const { x, y, width, height } = box.getBoundingClientRect();
-      return { x: x - origin.x + width / 2, top: y - origin.y, bottom: y - origin.y + height };
+      const { x, y, width, bottom } = box.getBoundingClientRect();
+      const floor = box.parentElement.getBoundingClientRect().bottom; // boxes of a layer have different heights
+      const across = (x - origin.x + width / 2) / zoom;
+      const [top, end, layer] = [y, bottom, floor].map((edge) => (edge - origin.y) / zoom);
+      return { x: across, top, end, layer };
     };
     wires.replaceChildren(...wiring.map(({ passed, kind }) => {
       const curves = passed.map(place).map((to, k, places) => {
         if (!k) return `M${to.x} ${to.top}`;
         const { x, top } = places[k - 1];
-        const half = (top + to.bottom) / 2;
-        return `${k > 1 ? `V${top}` : ""}C${x} ${half} ${to.x} ${half} ${to.x} ${to.bottom}`;
+        const half = (top + to.layer) / 2;
+        return `${k > 1 ? `V${top}` : ""}C${x} ${half} ${to.x} ${half} ${to.x} ${to.layer}V${to.end}`;
       });
       return h(`path${kind}`, { d: curves.join("") });
     }));
   };
-  new ResizeObserver(draw).observe(drawn);
+  const scroll = h("div.tree-scroll", { tabindex: 0, role: "region", "aria-label": `${name} as a tree` });
+  const fit = () => {
+    draw(1);
+    draw(Math.min(1, Math.max(0.7, scroll.clientWidth / drawn.scrollWidth)));
+  };
+  new ResizeObserver(fit).observe(scroll);
   const path = error && ` The first wrong step is Conclusion ${error.step}; the path from it to the root is `
     + `${error.path.map((step) => `Conclusion ${step}`).join(", ")}.`;
-  const save = () => download(`${anchor}.svg`, svgOf(drawn), "image/svg+xml");
-  return [h("div.tree-scroll", { tabindex: 0, role: "region", "aria-label": `${name} as a tree` },
-    h("p.hidden-text", `A tree of ${count(steps.length, "step")}, height ${layers.length - 1}.`, path), drawn),
-  h("p.tree-save", h("button", { type: "button", onclick: save }, "Save picture (SVG)"))];
+  const save = () => {
+    draw(1);
+    download(`${anchor}.svg`, svgOf(drawn), "image/svg+xml");
+    fit();
+  };
+  const size = `A tree of ${count(steps.length, "step")}, height ${layers.length - 1}.`;
+  scroll.append(h("p.hidden-text", size, path), drawn);
+  return [scroll, h("p.tree-save", h("button", { type: "button", onclick: save }, "Save picture (SVG)"))];
 }
 
 function stepBox({ score, counts, conclusion }, at, { anchor, error, restating }) {
@@ -733,9 +747,9 @@ function hex(value) {
 /** A tree as it is on the page, as an SVG file of its own: lines, boxes, and each line of text. */
 function svgOf(drawn) {
   const origin = drawn.getBoundingClientRect();
-  const [width, height] = [drawn.scrollWidth, drawn.scrollHeight];
-  const made = h("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `0 0 ${width} ${height}` },
-    h("rect", { width, height, fill: hex(getComputedStyle(drawn.closest(".card")).backgroundColor) }));
+  const [width, height] = [drawn.scrollWidth + 8, drawn.scrollHeight + 8];
+  const made = h("svg", { xmlns: "http://www.w3.org/2000/svg", width, height, viewBox: `-4 -4 ${width} ${height}` },
+    h("rect", { x: -4, y: -4, width, height, fill: hex(getComputedStyle(drawn.closest(".card")).backgroundColor) }));
   for (const wire of drawn.querySelectorAll("path")) {
     const { stroke, strokeWidth, strokeDasharray } = getComputedStyle(wire);
     made.append(h("path", { d: wire.getAttribute("d"), fill: "none", stroke: hex(stroke), "stroke-width": strokeWidth,
