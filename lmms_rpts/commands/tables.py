@@ -226,19 +226,10 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _json(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    content = {
-        "tables": [
-            {
-                "title": table.title,
-                "rows": json.loads(
-                    plain_frame(table.frame).to_json(orient="records", double_precision=15)
-                ),
-            }
-            for table in tables
-            if table.only != "terminal"
-        ],
-        "notes": list(notes),
-    }
+    content: dict[str, Any] = {"tables": [], "notes": list(notes)}
+    for table in (table for table in tables if table.only != "terminal"):
+        rows = plain_frame(table.frame).to_json(orient="records", double_precision=15)
+        content["tables"].append({"title": table.title, "rows": json.loads(rows)})
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 
