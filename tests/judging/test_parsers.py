@@ -12,7 +12,6 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging.parsers import parse_score, read_reply
 from lmms_rpts.judging.types import Reply
-from lmms_rpts.report.frame import in_words
 from lmms_rpts.scoring.verdicts import parse_yes_no
 from lmms_rpts.tasks.cmmath import scorer as cmmath
 from lmms_rpts.tasks.rome.scorer import PARSERS as ROME_PARSERS
@@ -77,13 +76,3 @@ def test_a_score_is_read_in_every_form(percent: int) -> None:
 @table("piece", "Score: ", "0.", "<think>", "{", "verdict: ", " ", "**", "从0到", "<yes> ")
 def test_reading_takes_linear_time(piece: str, parser: str) -> None:
     assert_linear_in_text(PARSERS[parser], piece * (64_000 // len(piece)))
-
-
-@table(
-    "reply, words",
-    ('{"reason": "It rains.", "score": 1}', "It rains."),
-    ("Score: 1", "Score: 1"),
-    ("[" * 100_000, "[" * 100_000),
-)
-def test_a_reply_in_words(reply: str, words: str) -> None:
-    assert in_words(reply) == words

@@ -130,7 +130,7 @@ function table(name, heads, rows, kind = "") {
   const texts = heads.map((head) => (head instanceof Node ? head.textContent : head));
   const cell = (value, at) => h(at ? "td" : "th", at ? { role: "cell" } : { role: "rowheader", scope: "row" },
     { "data-head": texts[at] }, value?.low === undefined ? value : interval(value));
-  return h("div.scroll", { tabindex: 0, role: "region", "aria-label": name },
+  return h("div.scroll", { tabindex: 0, role: "group", "aria-label": name },
     h(`table${kind || ".stack"}`, { role: "table" },
       h("thead", { role: "rowgroup" }, h("tr", { role: "row" },
         heads.map((head) => h("th", { scope: "col", role: "columnheader" }, head)))),
@@ -709,8 +709,9 @@ function tree(steps, { anchor, name, error, faults, restating }) {
       return h(`path${kind}`, { d: curves.join("") });
     }));
   };
-  const scroll = h("div.tree-scroll", { tabindex: 0, role: "region", "aria-label": `${name} as a tree` });
+  const scroll = h("div.tree-scroll", { tabindex: 0, role: "group", "aria-label": `${name} as a tree` });
   const fit = () => {
+    if (!scroll.clientWidth) return; // it is not on the page any more
     draw(1);
     draw(Math.min(1, Math.max(0.7, scroll.clientWidth / drawn.scrollWidth)));
   };

@@ -6,7 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator
-from html import unescape
+from html import escape, unescape
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from lmms_rpts.analysis.reading import read_runs
-from lmms_rpts.report.markup import LONGEST, in_line, render, rich
-from lmms_rpts.report.writing import write_report
+from lmms_rpts.analysis.frames import read_runs
+from lmms_rpts.report.text import LONGEST, marked, render
+from lmms_rpts.report.write import write_report
 from tests.report.hostile import ATTACKS
-from tests.support.browser import expect_accessible, expect_harmless, open_details, open_page
+from tests.support.browser import expect_accessible, expect_harmless, open_page
 from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
 from tests.support.instances import make_doc
 from tests.support.reference import reference
@@ -46,24 +46,28 @@ class Read(HTMLParser):
         super().__init__()
         self.tags: Counter[str] = Counter()
         self.fields: list[tuple[str, str | None]] = []
-        self.seen, self.in_math, self._inside = "", "", ""
+        self.seen, self.in_math, self._inside = "", "", False
         self.feed(html)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags[tag] += 1
         self.fields += attrs
-        if tag == "math" or ("class", "source") in attrs:
-            self._inside = tag
+        self._inside = self._inside or tag == "math"
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == self._inside:
-            self._inside = ""
+        self._inside = self._inside and tag != "math"
 
     def handle_data(self, data: str) -> None:
-        if self._inside == "math":
+        if self._inside:
             self.in_math += data
-        elif not self._inside:
+        else:
             self.seen += data
+
+
+def shown_as(text: str, block: bool = True) -> str:
+    """A text as the page shows it: its markup, else a text node."""
+    html = render(text, block=block)
+    return escape(marked(text)) if html is None else html
 
 
 @table(
@@ -99,30 +103,29 @@ class Read(HTMLParser):
     ("- " * 30 + "deep", 0, None),
 )
 def test_what_is_markup(text: str, formulas: int, seen: str | None) -> None:
-    found = Read(rich(text, block=True))
+    found = Read(shown_as(text))
     assert found.tags["math"] == formulas
     wanted = text.replace("*so*", "so") if seen is None else seen
     assert " ".join(found.seen.split()) == " ".join(wanted.split())
 
 
-def test_a_text_without_markup_is_there_once_and_others_also_as_written() -> None:
-    assert rich("1 < 2 & 3\n\nso", block=True) == "1 &lt; 2 &amp; 3\n\nso"
-    assert rich("x" * LONGEST + "$x$") == "x" * LONGEST + "$x$"
-    assert rich("$x$") == (
-        '<span class="md"><math display="inline"><mi>x</mi></math></span>'
-        '<span class="source">$x$</span>'
-    )
-    assert "␛" in rich("$x$ \x1b")
+def test_a_text_without_markup_is_plain() -> None:
+    assert render("1 < 2 & 3\n\nso") is None
+    assert render("x" * LONGEST + "$x$") is None
+    assert render("$x$", block=False) == '<math display="inline"><mi>x</mi></math>'
+    assert "␛" in str(render("$x$ \x1b"))
 
 
 @table(
-    "text, line",
-    (r"设 $x_1^{2}$ 和 $90^\circ$", "设 $x_1^{2}$ 和 90°"),
-    (r"$x^{2}+y_1 \leq 5\times 3$", "x²+y₁≤5×3"),
-    (r"$\frac{1}{2}$ of $5", r"$\frac{1}{2}$ of $5"),
+    "text, shown",
+    ("plain\ttext\r\n", "plain\ttext\r\n"),
+    ("\u202e53\u202c", "[U+202E]53[U+202C]"),
+    ("nul\x00bell\x07esc\x1b[31m", "nul␀bell␇esc␛[31m"),
+    ("a\x7fb\x85c\u200fd\u2066e", "a[U+007F]b[U+0085]c[U+200F]d[U+2066]e"),
+    ("👩\u200d👧 שלום", "👩\u200d👧 שלום"),
 )
-def test_drawings_have_simple_formulas_as_text(text: str, line: str) -> None:
-    assert in_line(text) == line
+def test_hidden_characters_are_marked(text: str, shown: str) -> None:
+    assert marked(text) == shown
 
 
 ESCAPES = [
@@ -149,7 +152,7 @@ def test_only_listed_elements_and_attributes_come_out(frame: str) -> None:
     payloads = [*ATTACKS, *(latex % value for latex in ESCAPES for value in VALUES)]
     for payload in payloads:
         for block in (True, False):
-            found = Read(rich(frame.replace("{}", payload), block=block))
+            found = Read(shown_as(frame.replace("{}", payload), block))
             assert {*found.tags} <= MATHML | HTML, payload
             assert {name for name, _ in found.fields} <= STRUCTURE, payload
             for name, value in found.fields:
@@ -222,38 +225,21 @@ def test_a_report_with_formulas(tmp_path: Path, browser: Any) -> None:
     write_run(tmp_path / "b", {0: make_record([1.0], doc=doc, steps=[f"Image0 -> {said}"])})
     runs = read_runs([tmp_path / "a", tmp_path / "b"])
     path = write_report(runs, tmp_path / "r.html").path
-    assert "$$" not in path.read_text("utf-8").split('class="source"')[0]
     opened = open_page(browser, path, "#cmmath-0")
     page = opened.page
-    article = page.locator("article.open")
-    shown = article.locator(".asked-text math")
-    expect(shown).to_have_count(4)
-    expect(shown.first).to_be_visible()
-    expect(article.locator(".passage li")).to_have_count(2)
-    expect(article.locator(".passage table math")).to_be_visible()
-    source = article.get_by_text(r"由 $S=\frac{1}{2}ah$ 得")
-    expect(source).to_be_hidden()
+    expect(page.locator(".asked-text math")).to_have_count(4)
+    expect(page.locator(".passage li")).to_have_count(2)
+    expect(page.locator(".passage table math")).to_be_visible()
     expect_accessible(page)
     page.set_viewport_size({"width": 400, "height": 900})
     expect_accessible(page)
     expect_harmless(opened)
-    # As the model wrote it; the switch stays for the next instances.
-    button = page.get_by_role("button", name="As written")
-    button.click()
-    expect(source).to_be_visible()
-    expect(shown.first).to_be_hidden()
-    expect(button).to_have_attribute("aria-pressed", "true")
-    page.evaluate("location.hash = '#cmmath-1'")
-    expect(button).to_have_count(1)
     page.evaluate("location.hash = '#rpts-eval-en-0'")
-    expect(article.locator(".conclusion .source").first).to_be_visible()
-    button.click()
-    open_details(page)
-    expect(article.locator(".conclusion math").first).to_be_visible()
-    expect(article.locator(".tree").first).to_contain_text(r"x² and \(\sqrt{2}\)")
-    expect_accessible(page)
+    expect(page.locator(".conclusion math").first).to_be_visible()
+    expect(page.locator(".tree math").first).to_be_visible()
     # The search finds what was written.
     page.evaluate("location.hash = ''")
-    page.locator(".graded-section [name=q]").fill(r"\frac{1}{2}ah")
-    expect(page.locator(".graded-section .shown")).to_have_text("1 of 2 shown")
+    place = page.locator("#cmmath")
+    place.locator("[type=search]").fill(r"\frac{1}{2}ah")
+    expect(place.locator(".shown")).to_have_text("1 of 2 instances")
     page.context.close()

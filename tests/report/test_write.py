@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 import subprocess
 import sys
@@ -15,25 +16,18 @@ from lmms_rpts.cli import app
 from lmms_rpts.commands.common import may_overwrite
 from tests.support.environment import VARIABLES
 from tests.support.instances import make_doc
+from tests.support.pages import data_in
 from tests.support.runs import make_record, write_run
 from tests.support.tables import table
 
 GENERATOR = '<!doctype html>\n<meta name="generator" content="{}">\n'
-# Ends while the tenth instance is written, as kill -9 does.
+# Ends before the page is written, as kill -9 does.
 KILLED = """
 import os, signal
 from lmms_rpts.cli import app
-from lmms_rpts.report.frame import Frame
+from lmms_rpts.report import write
 
-whole, written = Frame.body, []
-
-def body(*arguments, **options):
-    written.append(1)
-    if len(written) == 10:
-        os.kill(os.getpid(), signal.SIGKILL)
-    return whole(*arguments, **options)
-
-Frame.body = body
+write.draft_of = lambda path: os.kill(os.getpid(), signal.SIGKILL)
 app()
 """
 
@@ -59,28 +53,46 @@ def no_settings(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 def write(run: Path, output: Path) -> Result:
-    return run_command("report", run, "--no-images", "-o", output)
+    return run_command("report", run, "-o", output)
 
 
 def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path, saved: Path) -> None:
-    done = run_command("report", saved, "-o", tmp_path / "r.html")
+    page = tmp_path / "r.html"
+    done = run_command("report", saved, "-o", page)
     assert done.exit_code == 0, done.output
     assert "46 instances" in done.output
     assert "or set CMMATH_PATH, or set ROME_PATH" in done.output
+    assert [section["name"] for section in data_in(page)["sections"]] == ["rpts", "rome", "cmmath"]
+    # One benchmark alone, with the figure of lmms-rpts summarize.
+    run_command("report", saved / "rome", "-o", page)
+    (section,) = data_in(page)["sections"]
+    accuracy = section["runs"][0]["parts"][0]["figures"]["accuracy"]["value"]
+    assert f"{accuracy:.3f}" in run_command("summarize", saved / "rome").stdout
+    assert "<title>ROME: rome</title>" in page.read_text("utf-8")
+
+
+def test_pages_run_nothing_else_and_load_nothing(run: Path, tmp_path: Path) -> None:
+    assert write(run, tmp_path / "r.html").exit_code == 0
     html = (tmp_path / "r.html").read_text("utf-8")
-    for place in ("overview", "instances", "graded-rome", "graded-cmmath"):
-        assert html.count(f'<section id="{place}"') == 1
-    # One benchmark alone, with the interval of lmms-rpts summarize.
-    done = run_command("report", saved / "rome", "-o", tmp_path / "r.html", "--no-images")
-    assert "not found" not in done.output
-    html = (tmp_path / "r.html").read_text("utf-8")
-    assert "<title>ROME: rome</title>" in html
-    assert 'id="overview"' not in html
-    lines = run_command("summarize", saved / "rome").stdout.splitlines()
-    line = next(each for each in lines if each.strip().startswith("all documents"))
-    assert line[line.index("[") : line.index("]") + 1] in html
-    write(saved / "careful", tmp_path / "r.html")
-    assert "graded" not in (tmp_path / "r.html").read_text("utf-8")
+    policy = re.search('Content-Security-Policy" content="([^"]*)"', html)
+    assert policy is not None
+    assert re.fullmatch(
+        "default-src 'none'; img-src data:; style-src 'sha256-[^']+'; script-src 'sha256-[^']+'; "
+        "base-uri 'none'; form-action 'none'",
+        policy[1],
+    )
+    assert not re.search(r'(?:src|href)="(?!data:|#)', html.split('<script type="application')[0])
+
+
+def test_pages_for_raters(run: Path, tmp_path: Path, saved: Path) -> None:
+    page = tmp_path / "rate.html"
+    done = run_command("report", run, "--rate", "-o", page)
+    assert done.exit_code == 0, done.output
+    assert "24 steps of 12 responses to rate" in done.output
+    assert "these are all judged steps of the run" in done.output
+    done = run_command("report", saved / "careful", saved / "lucky", "--rate", "-o", page)
+    assert done.exit_code == 1
+    assert "Raters see one run, not 2" in done.output
 
 
 @table(
@@ -90,7 +102,7 @@ def test_one_report_shows_all_that_a_folder_holds(tmp_path: Path, saved: Path) -
     (GENERATOR.format("lmms-rpts 0.2.0 report"), True),
     (GENERATOR.format("lmms-rpts 0.2.0.dev1+local report"), True),
     (GENERATOR.format("lmms-rpts 0.1.0"), False),
-    (GENERATOR.format("lmms-rpts 0.2.0 rate"), False),
+    (GENERATOR.format("lmms-rpts 0.2.0 other"), False),
     (GENERATOR.format("lmms-rpts 0.2.0 reports"), False),
     (GENERATOR.format("Hugo 0.1"), False),
     ("<title>Our page</title>", False),
@@ -103,22 +115,18 @@ def test_what_may_be_overwritten(tmp_path: Path, content: str | None, may: bool)
     assert may_overwrite(page, "report") is may
 
 
-def test_commands_overwrite_only_their_own_pages(run: Path, tmp_path: Path, saved: Path) -> None:
-    """``rate -o report.html`` replaced the report, without a word."""
-    commands = {"report": ["report", run, "-o"], "rate": ["rate", run, "-o"]}
-    pages = {name: tmp_path / f"{name}.html" for name in commands}
-    for name in (*commands, "report"):
-        said = run_command(*commands[name], pages[name])
-        assert said.exit_code == 0, said.output
-    before = {name: page.read_bytes() for name, page in pages.items()}
-    for name, command in commands.items():
-        for other in {*commands} - {name}:
-            said = run_command(*command, pages[other])
-            assert said.exit_code == 1, (name, other)
-            assert f"{pages[other]} was not written by lmms-rpts {name}: use" in said.output
-            assert pages[other].read_bytes() == before[other]
+def test_files_of_others_stay(run: Path, tmp_path: Path, saved: Path) -> None:
+    (tmp_path / "page.html").write_text("<title>Our page</title>")
     samples = next((saved / "rome").rglob("*_samples_*"))
-    assert run_command("report", saved / "rome", "-o", samples).exit_code == 1
+    for output, message in (
+        (tmp_path / "page.html", "was not written by lmms-rpts report: use"),
+        (samples, "use FILE.html"),
+    ):
+        before = output.read_bytes()
+        done = run_command("report", run, "-o", output)
+        assert done.exit_code == 1
+        assert message in done.output
+        assert output.read_bytes() == before
 
 
 def test_a_killed_report(run: Path, tmp_path: Path) -> None:
@@ -126,7 +134,7 @@ def test_a_killed_report(run: Path, tmp_path: Path) -> None:
     file = tmp_path / "report.html"
     assert write(run, file).exit_code == 0
     before = file.read_bytes()
-    arguments = ["report", str(run), "--no-images", "-o", str(file)]
+    arguments = ["report", str(run), "-o", str(file)]
     done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
     assert done.returncode == -signal.SIGKILL
     assert file.read_bytes() == before
@@ -134,9 +142,7 @@ def test_a_killed_report(run: Path, tmp_path: Path) -> None:
     assert again.exit_code == 0, again.output
 
 
-def test_a_full_disk_and_places_that_cannot_be_written(
-    run: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, saved: Path
-) -> None:
+def test_a_full_disk_and_places_that_cannot_be_written(run: Path, tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     (tmp_path / "d.html").mkdir()
     for output in ("file/report.html", "d.html"):
