@@ -51,6 +51,14 @@ class Run:
         return tuple(sorted({each.instance.task for each in self.responses}))
 
     @property
+    def stopped(self) -> str | None:
+        """Why judging stopped before its end; None if it did not."""
+        usage = self.results.get("usage")
+        judges = usage.get("judges") if isinstance(usage, Mapping) else None
+        reason = judges.get("stopped") if isinstance(judges, Mapping) else None
+        return reason if isinstance(reason, str) else None
+
+    @property
     def scorings(self) -> tuple[Any, ...]:
         """The settings that the scores depend on; more than one if files were mixed."""
         return tuple(dict.fromkeys(each.scoring for each in self.responses))

@@ -15,8 +15,8 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-
 from lmms_rpts.analysis.dataframes import documents_frame
+
 from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs.reading import model_name, name_runs, read_runs_of
