@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import find_judge
-from lmms_rpts.judging.types import JudgeConfigurationError
+from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.tasks.benchmark import AnswerGrader
@@ -16,7 +16,7 @@ from lmms_rpts.tasks.registry import BENCHMARKS
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import LabelledSet
 from lmms_rpts.validation.measures import OF_ANSWERS, measure
-from lmms_rpts.validation.run import Plan, Verdicts
+from lmms_rpts.validation.run import Plan, Plans, Verdicts
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -25,18 +25,51 @@ RULES, ALL = "rules", "all"
 
 
 def plan_answers(
-    labelled: LabelledSet, judges: Sequence[str], settings: Settings, limit: int | None
-) -> dict[str, list[Plan]]:
-    """What is asked about responses: by judge, the plan of the set."""
+    sets: Sequence[tuple[LabelledSet, int | None]], judges: Sequence[str], settings: Settings
+) -> Plans:
+    """What is asked about sets of responses, each with its limit; rules ask nothing."""
+    judges = [judge for judge in judges if judge != NO_JUDGE]
     for judge in judges:
         if find_judge(judge, settings).backend.free:
             raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
     prompts, grader = Prompts(settings.prompts), _grader()
-    requests = {}
-    for at, chain in enumerate(chains := tuple(draw(labelled.chains, limit))):
-        if known_grade(*_pair(chain)) is None:  # as in a run, a missing answer is not asked about
-            requests[at, 0] = grader.request(prompts, chain.context, *_pair(chain))
-    return {judge: [Plan(labelled.name, chains, requests)] for judge in judges}
+    plans: dict[str, list[Plan]] = {name: [] for name in (RULES, *judges)}
+    for labelled, limit in sets:
+        chains, requests = tuple(draw(labelled.chains, limit)), {}
+        for at, chain in enumerate(chains):
+            if known_grade(*_pair(chain)) is None:  # as in a run, else nobody is asked
+                requests[at, 0] = grader.request(prompts, chain.context, *_pair(chain))
+        for name, own in plans.items():
+            own.append(Plan(labelled.name, chains, {} if name == RULES else requests))
+    return plans
+
+
+def answer_tables(
+    plans: Plans, verdicts: Mapping[str, Sequence[Verdicts]]
+) -> list[tuple[str, pd.DataFrame]]:
+    """How well graders agree with the labels of each set: title and table.
+
+    A row is a type of answer (``all``: all of them) and a grader, with the numbers of ``right`` and
+    ``wrong`` labels, and an `Interval` for each of `OF_ANSWERS`.
+    """
+    import pandas as pd
+
+    tables = []
+    for number, plan in enumerate(plans[RULES]):
+        judged = {judge: own[number] for judge, own in verdicts.items() if judge != RULES}
+        grades = grade_answers(plan.chains, judged)
+        rows: list[dict[str, Any]] = []
+        for kind in [ALL, *sorted({chain.stratum for chain in plan.chains} - {"", ALL})]:
+            own = [at for at, chain in enumerate(plan.chains) if kind in (ALL, chain.stratum)]
+            chains = [plan.chains[at] for at in own]
+            right = sum(chain.labels == (True,) for chain in chains)
+            counts = {"right": right, "wrong": len(chains) - right}
+            for grader, values in grades.items():
+                scores = {(place, 0): values[at] for place, at in enumerate(own)}
+                measures = measure(chains, scores, OF_ANSWERS)
+                rows.append({"answers": kind, "grader": grader, **counts, **measures})
+        tables.append((f"{plan.name}: {len(plan.chains):,} responses", pd.DataFrame(rows)))
+    return tables
 
 
 def grade_answers(
@@ -57,29 +90,6 @@ def grade_answers(
         both = zip(by_rules, grades[judge], strict=True)
         grades[f"{RULES}, then {judge}"] = [other if own is None else own for own, other in both]
     return grades
-
-
-def answer_table(
-    chains: Sequence[LabelledChain], grades: Mapping[str, Sequence[float | None]]
-) -> pd.DataFrame:
-    """How well graders agree with the labels: one row per type of answer and grader.
-
-    The columns are ``answers`` (the type; ``all``: all of them), ``grader``, ``right`` and
-    ``wrong`` (numbers of labels), and an `Interval` for each measure of `OF_ANSWERS`.
-    """
-    import pandas as pd
-
-    rows: list[dict[str, Any]] = []
-    for kind in [ALL, *sorted({chain.stratum for chain in chains} - {"", ALL})]:
-        own = [at for at, chain in enumerate(chains) if kind in (ALL, chain.stratum)]
-        part = [chains[at] for at in own]
-        right = sum(chain.labels == (True,) for chain in part)
-        for grader, values in grades.items():
-            measures = measure(part, [[values[at]] for at in own], OF_ANSWERS)
-            counts = {"right": right, "wrong": len(part) - right}
-            rows.append({"answers": kind, "grader": grader, **counts, **measures})
-    frame: pd.DataFrame = pd.DataFrame(rows)
-    return frame
 
 
 def _grader() -> AnswerGrader:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from lmms_rpts.base.schema import shown
@@ -13,7 +13,12 @@ from lmms_rpts.tasks import fields
 from lmms_rpts.tasks.fields import Fields, LeftOut, RowError, choice, filled, text
 from lmms_rpts.validation.chains import LabelledChain, Labels
 
+_SOUND = {True: True, False: False, None: None}
 _LANGUAGES = {"en": "en", "zh": "zh"}
+_RIGHT = {
+    **dict.fromkeys(("1", "1.0", "yes", "true", "correct", "right"), True),
+    **dict.fromkeys(("0", "0.0", "no", "false", "incorrect", "wrong"), False),
+}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -25,30 +30,33 @@ class Layout:
         question, steps, labels, first_error, kind, image: names of fields. ``labels`` has a mark
             for each step, ``first_error`` the number of the first wrong step from 0 (-1: none).
         marks: whether a step with this mark is sound; None: neutral.
-        chain: returns the chain of a row that names of fields can't describe.
         answers: whether the only step is a response, and its label that of its final answer.
+        convert: returns a row of ``jsonl`` or ``answers`` for one that these names can't describe.
     """
 
     name: str
     tells: str
     question: str = "question"
     steps: str = "steps"
-    labels: str = ""
+    labels: str = "labels"
     first_error: str = ""
     kind: str = "kind"
     image: str = "image"
-    marks: Mapping[Any, bool | None] | None = None
-    chain: Callable[[Fields], LabelledChain] | None = None
+    marks: Mapping[Any, bool | None] = field(default_factory=lambda: _SOUND)
     answers: bool = False
+    convert: Callable[[Fields], dict[str, Any]] | None = None
 
     def read(self, row: Fields) -> LabelledChain:
         """The chain of a row; a RowError names a wrong field, and LeftOut what is not labelled."""
-        if self.chain is not None:
-            return self.chain(row)
+        if self.convert is not None:
+            row = replace(row, value=self.convert(row))
+        return _answer(row) if self.answers else self._chain(row)
+
+    def _chain(self, row: Fields) -> LabelledChain:
         question, steps = row.read(self.question, filled), row.read(self.steps, fields.texts)
-        if self.marks is None:
-            number, field = row.read(self.first_error, fields.whole), self.first_error
-            error = None if number == -1 else fields.step_number(number, len(steps), field, base=0)
+        if self.first_error:
+            number, name = row.read(self.first_error, fields.whole), self.first_error
+            error = None if number == -1 else fields.step_number(number, len(steps), name, base=0)
             labels = _up_to(error, len(steps))
         else:
             labels = row.read(self.labels, fields.encoded(fields.list_of(choice(self.marks))))
@@ -57,38 +65,48 @@ class Layout:
         if premises is not None:
             _check_length(premises, "premises", steps)
         images = row.optional(self.image, _texts, ())
-        return _chain(
-            row,
-            question,
-            steps,
-            labels,
+        return LabelledChain(
             id=row.optional("id", fields.identity, row.place),
             # Images too: many have one short question.
             question=row.optional("group", fields.identity, "\n".join((*images, question))),
             stratum=row.optional(self.kind, filled, row.stem),
+            context=question,
+            steps=steps,
+            labels=labels,
             language=row.optional("language", choice(_LANGUAGES), "en"),
             premises=premises,
+            located=row.optional("located", fields.flag, True),
             images=images,
         )
 
 
-def _chain(
-    row: Fields, context: str, steps: tuple[str, ...], labels: Labels, **more: Any
-) -> LabelledChain:
-    """A chain with these fields; its id is its place, and its question the context."""
-    usual = {"id": row.place, "question": context, "stratum": row.stem}
-    return LabelledChain(**{**usual, **more}, context=context, steps=steps, labels=labels)
+def _answer(row: Fields) -> LabelledChain:
+    """A response with a label that says whether its answer is right."""
+    if row.optional("debatable", fields.flag, False):
+        raise LeftOut("the label is debatable")
+    question, reference = row.read("question", filled), row.read("reference", fields.identity)
+    label = row.read("label", lambda value, name: choice(_RIGHT)(str(value).strip().lower(), name))
+    return LabelledChain(
+        id=row.optional("id", fields.identity, row.place),
+        question=question.strip(),
+        stratum=row.optional("type", filled, ""),
+        context=question.strip(),
+        steps=(row.read("response", text).strip(),),
+        labels=(label,),
+        premises=((reference.strip(),),),
+        located=False,
+    )
 
 
-def _texts(value: Any, field: str) -> tuple[str, ...]:
+def _texts(value: Any, name: str) -> tuple[str, ...]:
     """A text or a list of texts; blank ones are left out."""
-    values = [value] if isinstance(value, str) else fields.any_list(value, field)
-    return tuple(each for each in (text(value, field) for value in values) if each.strip())
+    values = [value] if isinstance(value, str) else fields.any_list(value, name)
+    return tuple(each for each in (text(value, name) for value in values) if each.strip())
 
 
-def _check_length(values: Sequence[Any], field: str, steps: Sequence[str]) -> None:
+def _check_length(values: Sequence[Any], name: str, steps: Sequence[str]) -> None:
     if len(values) != len(steps):
-        name = field.rpartition(".")[2]
+        name = name.rpartition(".")[2]
         raise RowError(name, f"has {len(values):,} entries for {len(steps):,} steps")
 
 
@@ -103,27 +121,25 @@ def _up_to(first_error: int | None, steps: int) -> Labels:
 _NUMBERED = re.compile(r"[\s*#]{0,9}step\s{0,3}(\d{1,4})[\s*]{0,3}[:.)]", re.ASCII | re.IGNORECASE)
 
 
-def mr_ben_chain(row: Fields) -> LabelledChain:
+def mr_ben(row: Fields) -> dict[str, Any]:
     """MR-Ben: the first wrong step by the number that is written in it, from 1."""
     lines = row.value.get("Model_Solution_Steps")
     if row.value.get("Subject") == "coding" or isinstance(lines, str):
         raise LeftOut("the first error is a line of code, not a step")
-    steps, field = _numbered_steps(row), "Model_Solution_First_Error_Step"
+    steps, name = _numbered_steps(row), "Model_Solution_First_Error_Step"
     is_right = row.read("Model_Solution_Correctness", choice({"correct": True, "incorrect": False}))
-    value = row.value.get(field)
-    if is_right and value not in (None, "N/A"):
-        raise RowError(field, f"is {shown(value)}, but the solution is marked as correct")
-    error = None
+    value, error = row.value.get(name), None
     if not is_right:
-        error = fields.step_number(row.read(field, fields.whole), len(steps), field, base=1)
-    return _chain(
-        row,
-        "\n".join((row.read("Question", filled), *row.optional("Options", _texts, ()))),
-        steps,
-        _up_to(error, len(steps)),
-        question=row.key or row.read("Question_UUID", fields.identity),
-        stratum=row.optional("Subject", filled, row.stem),
-    )
+        error = fields.step_number(row.read(name, fields.whole), len(steps), name, base=1)
+    elif value not in (None, "N/A"):
+        raise RowError(name, f"is {shown(value)}, but the solution is marked as correct")
+    return {
+        "question": "\n".join((row.read("Question", filled), *row.optional("Options", _texts, ()))),
+        "steps": steps,
+        "labels": _up_to(error, len(steps)),
+        "group": row.key or row.read("Question_UUID", fields.identity),
+        "kind": row.value.get("Subject"),
+    }
 
 
 def _numbered_steps(row: Fields) -> tuple[str, ...]:
@@ -148,7 +164,7 @@ _RATINGS = {1: True, 0: True, -1: False}
 _FINISHED = {"found_error": True, "solution": True, "bad_problem": False, "give_up": False}
 
 
-def prm800k_chain(row: Fields) -> LabelledChain:
+def prm800k(row: Fields) -> dict[str, Any]:
     """PRM800K: the chosen completions with their ratings, up to a position without a choice.
 
     There, the first wrong completion is the last step. Steps that annotators wrote are unlabelled.
@@ -182,19 +198,16 @@ def prm800k_chain(row: Fields) -> LabelledChain:
     # The error might be at a step without a rating, or after the last one.
     before = labels[: labels.index(False)] if False in labels else labels
     located = None not in before and is_complete
-    problem = row.read("question.problem", filled)
-    return _chain(row, problem, tuple(step for step, _ in steps), labels, located=located)
+    texts = [step for step, _ in steps]
+    question = row.read("question.problem", filled)
+    return {"question": question, "steps": texts, "labels": labels, "located": located}
 
 
-_MARKS = {
-    **dict.fromkeys(("1", "1.0", "yes", "true", "correct", "right"), True),
-    **dict.fromkeys(("0", "0.0", "no", "false", "incorrect", "wrong"), False),
-}
 # "The consistency of the answers is: No.", "... is: <Yes>."
 _CONSISTENT = re.compile(r"consistency of the answers is:?\s{0,9}<?(yes|no)\b", re.IGNORECASE)
 
 
-def gradegpt_answer(row: Fields) -> LabelledChain:
+def gradegpt(row: Fields) -> dict[str, Any]:
     """GradeGPT's instruction data: a chat that shows a question, two answers, and the label."""
     messages = row.read("messages", fields.objects)
     chat = {each.read("role", filled): each.read("content", text) for each in messages}
@@ -205,30 +218,12 @@ def gradegpt_answer(row: Fields) -> LabelledChain:
     verdicts = _CONSISTENT.findall(chat.get("assistant", ""))
     if not end or not verdicts:
         raise RowError("messages", "should have a question, two answers and a judgment")
-    return _answer(row, question, reference, response, verdicts[-1].lower() == "yes", "")
+    answers = {"question": question, "reference": reference, "response": response}
+    return {**answers, "label": verdicts[-1], "id": row.value.get("id")}
 
 
-def labelled_answer(row: Fields) -> LabelledChain:
-    """A response with a label that says whether its answer is right."""
-    if row.optional("debatable", fields.flag, False):
-        raise LeftOut("the label is debatable")
-    label = row.read("label", lambda value, name: choice(_MARKS)(str(value).strip().lower(), name))
-    reference, response = row.read("reference", fields.identity), row.read("response", text)
-    kind = row.optional("type", filled, "")
-    return _answer(row, row.read("question", filled), reference, response, label, kind)
-
-
-def _answer(
-    row: Fields, question: str, reference: str, response: str, label: bool, kind: str
-) -> LabelledChain:
-    own_id, premises = row.optional("id", fields.identity, row.place), ((reference.strip(),),)
-    known = {"id": own_id, "stratum": kind, "premises": premises, "located": False}
-    return _chain(row, question.strip(), (response.strip(),), (label,), **known)
-
-
-_SOUND = {True: True, False: False, None: None}
 LAYOUTS = (
-    Layout("jsonl", "question steps labels", labels="labels", marks=_SOUND),
+    Layout("jsonl", "question steps labels"),
     Layout("processbench", "problem steps label", question="problem", first_error="label"),
     Layout(
         "visualprocessbench",
@@ -238,10 +233,10 @@ LAYOUTS = (
         marks={1: True, 0: None, -1: False},
         kind="data_source",
     ),
-    Layout("mr_ben", "Question Model_Solution_Steps", chain=mr_ben_chain),
-    Layout("prm800k", "question label is_quality_control_question", chain=prm800k_chain),
-    Layout("gradegpt", "type messages source", chain=gradegpt_answer, answers=True),
-    Layout("answers", "question reference response label", chain=labelled_answer, answers=True),
+    Layout("mr_ben", "Question Model_Solution_Steps", convert=mr_ben),
+    Layout("prm800k", "question label is_quality_control_question", convert=prm800k),
+    Layout("gradegpt", "type messages source", convert=gradegpt, answers=True),
+    Layout("answers", "question reference response label", answers=True),
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -17,6 +17,9 @@ SOUND = 0.5
 
 RESAMPLES = 1_000
 _DIGITS = 12  # scores that differ only by rounding are ties
+
+Scores = Mapping[tuple[int, int], Any]
+"""Scores of labelled steps, by the numbers of chain and step; None, or no entry: no score."""
 
 Sums = Mapping[str, Floats]
 """Counts by name, summed over chains or answers, under each of k weightings: (k,)."""
@@ -95,25 +98,20 @@ OF_ANSWERS: Mapping[str, Measure] = {
 
 def measure(
     chains: Sequence[LabelledChain],
-    scores: Sequence[Sequence[float | None]],
+    scores: Scores,
     measures: Mapping[str, Measure] = OF_STEPS,
     resamples: int = RESAMPLES,
 ) -> dict[str, Interval]:
-    """Measures with 95% intervals: the expanded percentile bootstrap over questions.
-
-    ``scores``: by chain and step; None: no score. Those of unlabelled steps do not count.
-    """
-    rounded = [[None if it is None else round(it, _DIGITS) for it in own] for own in scores]
-    counts = [chain_counts(*pair) for pair in zip(chains, rounded, strict=True)]
+    """Measures with 95% intervals: the expanded percentile bootstrap over questions."""
+    scores = {place: round(it, _DIGITS) for place, it in scores.items() if it is not None}
+    counts = [
+        chain_counts(chain, [scores.get((at, step)) for step in chain.asked])
+        for at, chain in enumerate(chains)
+    ]
     columns = {name: np.array([float(it[name]) for it in counts]) for name in counts[0]}
     table = np.column_stack(list(columns.values()))
     clusters = intervals.numbered([chain.question for chain in chains])
-    steps = sorted(
-        (score, label, at)
-        for at, chain in enumerate(chains)
-        for label, score in zip(chain.labels, rounded[at], strict=True)
-        if label is not None and score is not None
-    )
+    steps = sorted((score, chains[at].labels[step], at) for (at, step), score in scores.items())
     score, label, chain_of = np.array(steps, dtype=float).reshape(-1, 3).T
     starts = np.flatnonzero(np.diff(score, prepend=np.nan) != 0)  # of equal scores
 
@@ -148,8 +146,11 @@ def measure(
 
 
 def chain_counts(chain: LabelledChain, scores: Sequence[float | None]) -> dict[str, float]:
-    """Counts of the labelled steps of one chain, from which all measures but the AUC follow."""
-    steps = [pair for pair in zip(chain.labels, scores, strict=True) if pair[0] is not None]
+    """Counts of one chain, from which all measures but the AUC follow.
+
+    ``scores``: of its labelled steps; None: no score.
+    """
+    steps = [(chain.labels[at], score) for at, score in zip(chain.asked, scores, strict=True)]
     sound = [score for label, score in steps if label and score is not None]
     wrong = [score for label, score in steps if not label and score is not None]
     passed, caught = sum(it >= SOUND for it in sound), sum(it < SOUND for it in wrong)

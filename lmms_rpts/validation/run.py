@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime, timezone
@@ -30,9 +30,9 @@ if TYPE_CHECKING:
 
 LEXICAL, UNSCORED = "lexical", "unscored steps"
 RANKING = ("AUC", "AUC within chains")
-BASELINES: Mapping[str, Callable[[Sequence[str]], Iterable[float]]] = {
-    "shortness": lambda steps: (-len(step) for step in steps),
-    "place": lambda steps: (-at for at in range(len(steps))),
+BASELINES: Mapping[str, Callable[[LabelledChain, int], int]] = {
+    "shortness": lambda chain, step: -len(chain.steps[step]),
+    "place": lambda chain, step: -step,
 }
 """Scores without a judge, of which only the order matters: shorter or earlier steps are sounder."""
 
@@ -54,10 +54,14 @@ class Plan:
     requests: Mapping[Place, Request]
 
 
+Plans = Mapping[str, Sequence[Plan]]
+"""By judge, a plan for each set."""
+
+
 def plan_steps(
     sets: Sequence[tuple[LabelledSet, int | None]], judges: Sequence[str], settings: Settings
-) -> dict[str, list[Plan]]:
-    """What is asked: by judge, a plan for each set, of at most so many chains.
+) -> Plans:
+    """What is asked about sets, of each at most so many chains (None: all).
 
     The judge ``lexical`` is added as a baseline. All judges get the same chains. Images are shown
     to judges with vision; if there is one, chains with a missing image are left out.
@@ -118,18 +122,20 @@ def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
     return images
 
 
-def need(plans: Sequence[Plan]) -> tuple[int, Usage]:
+def need(judge: str, plans: Sequence[Plan]) -> tuple[int, Usage]:
     """Number of calls of a judge without cached replies, and their tokens, estimated."""
     # Not by their keys, for which all images would have to be decoded.
     requests = {
         (str(it.messages), it.images): it for plan in plans for it in plan.requests.values()
     }
+    if backend_of(judge).free:
+        return 0, Usage()
     tokens = sum(map(guess_input_tokens, requests.values()))
     return len(requests), Usage(tokens, EXPECTED_OUTPUT * len(requests))
 
 
 def ask_judges(
-    plans: Mapping[str, Sequence[Plan]], settings: Settings
+    plans: Plans, settings: Settings
 ) -> tuple[dict[str, list[Verdicts]], dict[str, str], dict[str, Any]]:
     """Ask each judge, one after the other, within one budget; cached replies cost nothing.
 
@@ -143,6 +149,9 @@ def ask_judges(
 
     async def work() -> None:
         for judge, own in plans.items():
+            if not any(plan.requests for plan in own):
+                verdicts[judge] = [{} for _ in own]
+                continue
             # A judge that is free, such as the baseline, has no temperature.
             is_free = backend_of(judge).free
             changes = {"temperature": 0.0} if is_free else {}
@@ -159,7 +168,7 @@ def ask_judges(
                     every = [reply async for reply in replies]
                     verdicts[judge].append(dict(zip(plan.requests, every, strict=True)))
             every = [each for part in verdicts[judge] for each in part.values()]
-            if all(each.value is None for each in every) and every:
+            if all(each.value is None for each in every):
                 failures[judge] = f"no request was answered: {client.stopped or every[0].error}"
             elif client.stopped:
                 failures[judge] = client.stopped
@@ -168,41 +177,47 @@ def ask_judges(
     return verdicts, failures, budget.usage()
 
 
-def step_table(
-    judged: Mapping[str, tuple[Plan, Verdicts]], judges: Sequence[str], settings: Settings
-) -> tuple[pd.DataFrame, list[Validity]]:
-    """The measures of judges on one set beside baselines; and what is kept of each judge.
+def step_tables(
+    plans: Plans, verdicts: Mapping[str, Sequence[Verdicts]], judges: Sequence[str], version: str
+) -> tuple[list[tuple[str, pd.DataFrame]], list[Validity]]:
+    """The measures of judges on each set beside baselines; and what is kept of each judge.
+
+    Args:
+        judges: those that are measured; others, and simple rules, are baselines.
+        version: that of the prompts.
 
     Returns:
-        One row per measure: its name (``metric``), an `Interval` for each of ``judges``, and a
-        number for each baseline: other judges, and those without one.
+        Title and table of each set. A row is a measure: its name (``metric``), an `Interval` for
+        each judge, and a number for each baseline.
     """
     import pandas as pd
 
-    chains, version = judged[judges[0]][0].chains, Prompts(settings.prompts).version()
+    tables, entries = [], []
     today = datetime.now(timezone.utc).date().isoformat()
-    columns: dict[str, dict[str, Any]] = {judge: {} for judge in judges}
-    for name, rank in BASELINES.items():
-        ranking = measure(chains, [list(map(float, rank(it.steps))) for it in chains], resamples=0)
-        columns[name] = {metric: ranking[metric].value for metric in RANKING}
-    entries = []
-    for judge, (plan, own) in judged.items():
-        values: Any = {place: verdict.value for place, verdict in own.items()}
-        scores = [
-            [values.get((at, step)) for step in range(len(chain.steps))]
-            for at, chain in enumerate(chains)
+    for at, (name, chains) in enumerate((it.name, it.chains) for it in plans[judges[0]]):
+        columns: dict[str, dict[str, Any]] = {judge: {} for judge in judges}
+        for baseline, rank in BASELINES.items():
+            places = [(number, step) for number, it in enumerate(chains) for step in it.asked]
+            ranks = {place: rank(chains[place[0]], place[1]) for place in places}
+            ranking = measure(chains, ranks, resamples=0)
+            columns[baseline] = {metric: ranking[metric].value for metric in RANKING}
+        labels = [label for chain in chains for label in chain.labels if label is not None]
+        for judge, own in verdicts.items():
+            scores = {place: verdict.value for place, verdict in own[at].items()}
+            measures, is_judge = measure(chains, scores), judge in judges
+            auc = measures["AUC"]
+            columns[judge] = {it: each if is_judge else each.value for it, each in measures.items()}
+            columns[judge][UNSCORED] = 1 - auc.n / len(labels)
+            if is_judge and auc.value is not None:
+                about: dict[str, Any] = {"judge": judge, "set": plans[judge][at].name}
+                about |= {"auc": auc.value, "low": auc.low, "high": auc.high, "steps": auc.n}
+                about |= {"prompt_version": version, "shortness": columns["shortness"]["AUC"]}
+                entries.append(Validity(**about, created=today))
+        rows = [
+            {"metric": metric, **{it: column.get(metric) for it, column in columns.items()}}
+            for metric in [*OF_STEPS, UNSCORED]
         ]
-        measures, is_baseline = measure(chains, scores), judge not in judges
-        auc, asked = measures["AUC"], sum(len(chain.asked) for chain in chains)
-        columns[judge] = {it: each.value if is_baseline else each for it, each in measures.items()}
-        columns[judge][UNSCORED] = 1 - auc.n / asked
-        if not is_baseline and auc.value is not None:
-            about: dict[str, Any] = {"judge": judge, "set": plan.name, "steps": auc.n}
-            about |= {"auc": auc.value, "low": auc.low, "high": auc.high, "created": today}
-            about |= {"prompt_version": version, "shortness": columns["shortness"]["AUC"]}
-            entries.append(Validity(**about))
-    rows = [
-        {"metric": metric, **{name: column.get(metric) for name, column in columns.items()}}
-        for metric in [*OF_STEPS, UNSCORED]
-    ]
-    return pd.DataFrame(rows), entries
+        counts = f"{len(chains):,} chains, {len(labels):,} labelled steps"
+        title = f"{name}: {counts}, {labels.count(False):,} of them wrong"
+        tables.append((title, pd.DataFrame(rows)))
+    return tables, entries
