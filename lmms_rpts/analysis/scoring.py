@@ -32,6 +32,7 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.validity import validity_of
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks
@@ -345,11 +346,8 @@ async def score_run(
         selection: what was selected, for the results.
     """
     scored, budget = Scored(model), open_budget(settings)
-    figures = None
-    if settings.validity:
-        from lmms_rpts.runs.validity import validity_for
-
-        figures = validity_for(settings, plans[0].scorer.judge, Prompts(settings.prompts).version())
+    version = Prompts(settings.prompts).version()
+    figures = [it.model_dump() for it in validity_of(plans[0].scorer.judge, version, settings)]
     results: dict[str, Any] = {}
     scores: dict[str, Sequence[float | None]] = {}
     with open_run(output) if output else nullcontext() as writer:

@@ -1,4 +1,4 @@
-"""What ``lmms-rpts validate`` measured of judges, kept beside their replies and told with scores."""
+"""What ``lmms-rpts validate`` measured of judges: kept beside their replies, told with scores."""
 
 from __future__ import annotations
 
@@ -46,7 +46,8 @@ class Validity(Model):
         return ""
 
     def __str__(self) -> str:
-        ends = "" if self.low is None or self.high is None else f" [{self.low:.2f}, {self.high:.2f}]"
+        is_known = self.low is not None and self.high is not None
+        ends = f" [{self.low:.2f}, {self.high:.2f}]" if is_known else ""
         source = f"{shorten(self.set, _LONGEST)}, {shorten(self.created, 20)}"
         text = f"AUC {self.auc:.2f}{ends} on {self.steps:,} steps ({source})"
         return f"judge {shorten(self.judge, _LONGEST)}: {text}{self.doubt and ': '}{self.doubt}"
@@ -103,7 +104,8 @@ def judge_lines(judge: str, prompt_version: str, entries: Iterable[Validity]) ->
 def _stored(settings: Settings) -> tuple[Validity, ...]:
     """The entries of the file; none if there is none, or a damaged one."""
     try:
-        return _ENTRIES.validate_json((settings.cache / FILE).read_bytes()) if settings.cache else ()
+        content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
+        return _ENTRIES.validate_json(content)
     except (OSError, ValueError):
         return ()
 

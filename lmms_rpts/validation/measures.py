@@ -85,6 +85,7 @@ OF_STEPS: Mapping[str, Measure] = {
     "sound chains passed": share("cleared", "clean"),
     "F1 of first errors": Measure(first_f1, "decided"),
     "Brier score": share("squares", "scored")._replace(share=False),
+    "unscored steps": share("unscored", "asked"),
 }
 OF_ANSWERS: Mapping[str, Measure] = {
     "agreement": share("agreed", "scored"),

@@ -28,7 +28,7 @@ from lmms_rpts.validation.measures import OF_STEPS, measure
 if TYPE_CHECKING:
     import pandas as pd
 
-LEXICAL, UNSCORED = "lexical", "unscored steps"
+LEXICAL = "lexical"
 RANKING = ("AUC", "AUC within chains")
 BASELINES: Mapping[str, Callable[[LabelledChain, int], int]] = {
     "shortness": lambda chain, step: -len(chain.steps[step]),
@@ -207,7 +207,6 @@ def step_tables(
             measures, is_judge = measure(chains, scores), judge in judges
             auc = measures["AUC"]
             columns[judge] = {it: each if is_judge else each.value for it, each in measures.items()}
-            columns[judge][UNSCORED] = 1 - auc.n / len(labels)
             if is_judge and auc.value is not None:
                 about: dict[str, Any] = {"judge": judge, "set": plans[judge][at].name}
                 about |= {"auc": auc.value, "low": auc.low, "high": auc.high, "steps": auc.n}
@@ -215,7 +214,7 @@ def step_tables(
                 entries.append(Validity(**about, created=today))
         rows = [
             {"metric": metric, **{it: column.get(metric) for it, column in columns.items()}}
-            for metric in [*OF_STEPS, UNSCORED]
+            for metric in OF_STEPS
         ]
         counts = f"{len(chains):,} chains, {len(labels):,} labelled steps"
         title = f"{name}: {counts}, {labels.count(False):,} of them wrong"
