@@ -104,7 +104,7 @@ def validate(
     from lmms_rpts.judging.registry import choices
     from lmms_rpts.runs.files import check_writable
     from lmms_rpts.runs.validity import store_validity
-    from lmms_rpts.validation.answers import answer_tables, plan_answers
+    from lmms_rpts.validation.answers import RULES, answer_tables, plan_answers
     from lmms_rpts.validation.loading import OWN
     from lmms_rpts.validation.run import ask_judges, plan_steps, step_tables
 
@@ -132,14 +132,15 @@ def validate(
     if settings.cache is None:
         again = "Nothing is kept, except in files of -o: LMMS_RPTS_CACHE is off."
     try:
-        verdicts, failures, usage = ask_judges(plans, settings)
+        asked = {name: own for name, own in plans.items() if name != RULES}
+        verdicts, failures, usage = ask_judges(asked, settings)
     except KeyboardInterrupt:
         complain(f"Interrupted. {again}")
         raise typer.Exit(_INTERRUPTED) from None
     stopped = "; ".join(f"{name}: {printable(reason)}" for name, reason in failures.items())
     replies = [it for name in judges for own in verdicts[name] for it in own.values()]
     if replies and all(reply.value is None for reply in replies):
-        fail(stopped)
+        fail(f"No request was answered: {printable(str(stopped or replies[0].error))}")
     measured: list[Validity] = []
     if answers:
         frames, notes = answer_tables(plans, verdicts), [_OF_ANSWERS]
@@ -177,7 +178,7 @@ def _load(words: Sequence[str], fields: Sequence[str], answers: bool) -> list[La
                 # os.path, since it treats paths that are too long as missing.
                 name, _, path = ("", "", word) if os.path.exists(word) else word.rpartition("=")
                 place = Path(path or word).expanduser()
-                sets.append(load_set(place, printable(name) or None, renamed, answers))
+                sets.append(load_set(place, printable(name), renamed, answers))
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None

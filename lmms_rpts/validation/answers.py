@@ -56,7 +56,7 @@ def answer_tables(
 
     tables = []
     for number, plan in enumerate(plans[RULES]):
-        judged = {judge: own[number] for judge, own in verdicts.items() if judge != RULES}
+        judged = {judge: own[number] for judge, own in verdicts.items()}
         grades = grade_answers(plan.chains, judged)
         rows: list[dict[str, Any]] = []
         for kind in [ALL, *sorted({chain.stratum for chain in plan.chains} - {"", ALL})]:

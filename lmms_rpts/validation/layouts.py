@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from lmms_rpts.base.schema import shown
 from lmms_rpts.tasks import fields
-from lmms_rpts.tasks.fields import Fields, LeftOut, RowError, choice, filled, text
+from lmms_rpts.tasks.fields import Fields, LeftOut, RowError, choice, filled, step_number, text
 from lmms_rpts.validation.chains import LabelledChain, Labels
 
 _SOUND = {True: True, False: False, None: None}
@@ -55,15 +54,15 @@ class Layout:
     def _chain(self, row: Fields) -> LabelledChain:
         question, steps = row.read(self.question, filled), row.read(self.steps, fields.texts)
         if self.first_error:
-            number, name = row.read(self.first_error, fields.whole), self.first_error
-            error = None if number == -1 else fields.step_number(number, len(steps), name, base=0)
-            labels = _up_to(error, len(steps))
+            number, count = row.read(self.first_error, fields.whole), len(steps)
+            at = count if number == -1 else step_number(number, count, self.first_error, base=0)
+            labels = _up_to(at, count)
         else:
             labels = row.read(self.labels, fields.encoded(fields.list_of(choice(self.marks))))
-            _check_length(labels, self.labels, steps)
         premises = row.optional("premises", fields.list_of(_texts), None)
-        if premises is not None:
-            _check_length(premises, "premises", steps)
+        for name, values in (("labels", labels), ("premises", premises or steps)):
+            if len(values) != len(steps):
+                raise RowError(name, f"has {len(values):,} entries for {len(steps):,} steps")
         images = row.optional(self.image, _texts, ())
         return LabelledChain(
             id=row.optional("id", fields.identity, row.place),
@@ -104,17 +103,9 @@ def _texts(value: Any, name: str) -> tuple[str, ...]:
     return tuple(each for each in (text(value, name) for value in values) if each.strip())
 
 
-def _check_length(values: Sequence[Any], name: str, steps: Sequence[str]) -> None:
-    if len(values) != len(steps):
-        name = name.rpartition(".")[2]
-        raise RowError(name, f"has {len(values):,} entries for {len(steps):,} steps")
-
-
-def _up_to(first_error: int | None, steps: int) -> Labels:
+def _up_to(first_error: int, steps: int) -> Labels:
     """Labels where only the first wrong step is known: later ones have none."""
-    if first_error is None:
-        return (True,) * steps
-    return (*(True,) * first_error, False, *(None,) * (steps - first_error - 1))
+    return ((True,) * first_error + (False,) + (None,) * steps)[:steps]
 
 
 # "Step 3: ...", as in the solutions of MR-Ben; "**Step 3:** ..." counts, too.
@@ -128,15 +119,15 @@ def mr_ben(row: Fields) -> dict[str, Any]:
         raise LeftOut("the first error is a line of code, not a step")
     steps, name = _numbered_steps(row), "Model_Solution_First_Error_Step"
     is_right = row.read("Model_Solution_Correctness", choice({"correct": True, "incorrect": False}))
-    value, error = row.value.get(name), None
+    if is_right and row.value.get(name) not in (None, "N/A"):
+        raise RowError(name, "is given, but the solution is marked as correct")
+    at = count = len(steps)
     if not is_right:
-        error = fields.step_number(row.read(name, fields.whole), len(steps), name, base=1)
-    elif value not in (None, "N/A"):
-        raise RowError(name, f"is {shown(value)}, but the solution is marked as correct")
+        at = step_number(row.read(name, fields.whole), count, name, base=1)
     return {
         "question": "\n".join((row.read("Question", filled), *row.optional("Options", _texts, ()))),
         "steps": steps,
-        "labels": _up_to(error, len(steps)),
+        "labels": _up_to(at, count),
         "group": row.key or row.read("Question_UUID", fields.identity),
         "kind": row.value.get("Subject"),
     }

@@ -35,22 +35,18 @@ class LabelledSet:
     """
 
     name: str
-    layout: str
     chains: tuple[LabelledChain, ...]
     left_out: Mapping[str, int]
     files: tuple[Path, ...]
 
 
 def load_set(
-    path: Path,
-    name: str | None = None,
-    renamed: Mapping[str, str] | None = None,
-    answers: bool = False,
+    path: Path, name: str = "", renamed: Mapping[str, str] | None = None, answers: bool = False
 ) -> LabelledSet:
     """Read a file, or all files of rows below a folder.
 
     Args:
-        name: name of the set; None: that of its layout. If a folder holds several sets, the name
+        name: name of the set; empty: that of its layout. If a folder holds several sets, the name
             of a layout selects one.
         renamed: our names of fields by those of the files.
         answers: whether responses with labelled answers are wanted, and not labelled steps.
@@ -82,7 +78,7 @@ def load_set(
         raise ReadError(f"{path} has the layout {layout.name}: use {option}")
     chains, left_out = _chains(by_layout[layout], layout, path)
     files = tuple(dict.fromkeys(row.file for row in by_layout[layout]))
-    return LabelledSet(name or layout.name, layout.name, chains, left_out, files)
+    return LabelledSet(name or layout.name, chains, left_out, files)
 
 
 def _chains(

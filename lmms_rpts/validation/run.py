@@ -28,7 +28,7 @@ from lmms_rpts.validation.measures import OF_STEPS, measure
 if TYPE_CHECKING:
     import pandas as pd
 
-LEXICAL = "lexical"
+LEXICAL, BLIND = "lexical", " without images"
 RANKING = ("AUC", "AUC within chains")
 BASELINES: Mapping[str, Callable[[LabelledChain, int], int]] = {
     "shortness": lambda chain, step: -len(chain.steps[step]),
@@ -36,9 +36,7 @@ BASELINES: Mapping[str, Callable[[LabelledChain, int], int]] = {
 }
 """Scores without a judge, of which only the order matters: shorter or earlier steps are sounder."""
 
-Place = tuple[int, int]
-"""Number of a chain, and of a step in it."""
-
+Place = tuple[int, int]  # numbers of a chain and of a step in it
 Verdicts = Mapping[Place, Verdict]
 
 
@@ -46,12 +44,13 @@ Verdicts = Mapping[Place, Verdict]
 class Plan:
     """What a judge is asked about the chains of one set; equal requests are sent once.
 
-    ``name``: that of the set, which says if the judge is not shown its images.
+    ``is_blind``: whether the questions have images that the judge is not shown.
     """
 
     name: str
     chains: tuple[LabelledChain, ...]
     requests: Mapping[Place, Request]
+    is_blind: bool = False
 
 
 Plans = Mapping[str, Sequence[Plan]]
@@ -79,19 +78,15 @@ def plan_steps(
         for judge, own in plans.items():
             longest = settings.image_size if has_files and sees[judge] else 0
             is_blind = not longest and any(chain.images for chain in chains)
-            name = labelled.name + " without its images" * is_blind
-            own.append(Plan(name, chains, requests_of(chains, settings, longest)))
+            requests = requests_of(chains, settings, longest)
+            own.append(Plan(labelled.name, chains, requests, is_blind))
     return plans
 
 
 def requests_of(
     chains: Sequence[LabelledChain], settings: Settings, longest: int = 0
 ) -> dict[Place, Request]:
-    """A request for each labelled step, as a run makes it.
-
-    Args:
-        longest: maximum of the longer side of images, in pixels; 0: without images.
-    """
+    """A request for each labelled step, as a run makes it; ``longest``: side of images, or 0."""
     prompts, requests = Prompts(settings.prompts), {}
     for number, chain in enumerate(chains):
         images = _images(chain, longest) if longest else ()
@@ -140,8 +135,8 @@ def ask_judges(
     """Ask each judge, one after the other, within one budget; cached replies cost nothing.
 
     Returns:
-        By judge, the verdicts of its plans; why judging ended early, of judges where it did, or
-        why nothing was answered; and the usage of all judges.
+        By judge, the verdicts of its plans; why judging stopped, of judges where it did; and the
+        usage of all judges.
     """
     verdicts: dict[str, list[Verdicts]] = {judge: [] for judge in plans}
     failures: dict[str, str] = {}
@@ -149,11 +144,7 @@ def ask_judges(
 
     async def work() -> None:
         for judge, own in plans.items():
-            if not any(plan.requests for plan in own):
-                verdicts[judge] = [{} for _ in own]
-                continue
-            # A judge that is free, such as the baseline, has no temperature.
-            is_free = backend_of(judge).free
+            is_free = backend_of(judge).free  # such as the baseline, which has no temperature
             changes = {"temperature": 0.0} if is_free else {}
             async with open_client(judge, settings.model_copy(update=changes), budget) as client:
                 for plan in own:
@@ -167,10 +158,7 @@ def ask_judges(
                     )
                     every = [reply async for reply in replies]
                     verdicts[judge].append(dict(zip(plan.requests, every, strict=True)))
-            every = [each for part in verdicts[judge] for each in part.values()]
-            if all(each.value is None for each in every):
-                failures[judge] = f"no request was answered: {client.stopped or every[0].error}"
-            elif client.stopped:
+            if client.stopped:
                 failures[judge] = client.stopped
 
     run_async(work())
@@ -182,41 +170,37 @@ def step_tables(
 ) -> tuple[list[tuple[str, pd.DataFrame]], list[Validity]]:
     """The measures of judges on each set beside baselines; and what is kept of each judge.
 
-    Args:
-        judges: those that are measured; others, and simple rules, are baselines.
-        version: that of the prompts.
-
     Returns:
         Title and table of each set. A row is a measure: its name (``metric``), an `Interval` for
-        each judge, and a number for each baseline.
+        each of ``judges``, and a number for each baseline: other judges, and simple rules.
     """
     import pandas as pd
 
     tables, entries = [], []
     today = datetime.now(timezone.utc).date().isoformat()
-    for at, (name, chains) in enumerate((it.name, it.chains) for it in plans[judges[0]]):
-        columns: dict[str, dict[str, Any]] = {judge: {} for judge in judges}
+    for at, (name, chains) in enumerate((it.name, it.chains) for it in plans[LEXICAL]):
+        columns: dict[str, dict[str, Any]] = {}
+        baselines: dict[str, dict[str, Any]] = {}
+        steps = [(number, step) for number, chain in enumerate(chains) for step in chain.asked]
         for baseline, rank in BASELINES.items():
-            places = [(number, step) for number, it in enumerate(chains) for step in it.asked]
-            ranks = {place: rank(chains[place[0]], place[1]) for place in places}
+            ranks = {(number, step): rank(chains[number], step) for number, step in steps}
             ranking = measure(chains, ranks, resamples=0)
-            columns[baseline] = {metric: ranking[metric].value for metric in RANKING}
-        labels = [label for chain in chains for label in chain.labels if label is not None]
+            baselines[baseline] = {metric: ranking[metric].value for metric in RANKING}
         for judge, own in verdicts.items():
             scores = {place: verdict.value for place, verdict in own[at].items()}
-            measures, is_judge = measure(chains, scores), judge in judges
-            auc = measures["AUC"]
-            columns[judge] = {it: each if is_judge else each.value for it, each in measures.items()}
-            if is_judge and auc.value is not None:
-                about: dict[str, Any] = {"judge": judge, "set": plans[judge][at].name}
+            measures = measure(chains, scores)
+            if judge not in judges:
+                baselines[judge] = {metric: it.value for metric, it in measures.items()}
+                continue
+            is_blind = plans[judge][at].is_blind
+            columns[judge + BLIND * is_blind], auc = {**measures}, measures["AUC"]
+            if auc.value is not None:
+                about: dict[str, Any] = {"judge": judge, "set": name + BLIND * is_blind}
                 about |= {"auc": auc.value, "low": auc.low, "high": auc.high, "steps": auc.n}
-                about |= {"prompt_version": version, "shortness": columns["shortness"]["AUC"]}
+                about |= {"prompt_version": version, "shortness": baselines["shortness"]["AUC"]}
                 entries.append(Validity(**about, created=today))
-        rows = [
-            {"metric": metric, **{it: column.get(metric) for it, column in columns.items()}}
-            for metric in OF_STEPS
-        ]
-        counts = f"{len(chains):,} chains, {len(labels):,} labelled steps"
-        title = f"{name}: {counts}, {labels.count(False):,} of them wrong"
-        tables.append((title, pd.DataFrame(rows)))
+        wrong = sum(chains[number].labels[step] is False for number, step in steps)
+        title = f"{name}: {len(chains):,} chains, {len(steps):,} labelled steps, {wrong:,} wrong"
+        frame = pd.DataFrame({**columns, **baselines}, index=list(OF_STEPS))
+        tables.append((title, frame.rename_axis("metric").reset_index()))
     return tables, entries
