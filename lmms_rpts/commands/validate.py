@@ -112,8 +112,9 @@ def validate(
     if answers and data:
         fail("--answers cannot be combined with --data")
     settings = load_settings()
-    judges = list(dict.fromkeys(judge or [settings.judge or "none"]))
-    if not answers and judges == ["none"]:
+    given = judge or [settings.judge or "none"]
+    judges = [name for name in dict.fromkeys(given) if name != "none"]
+    if not answers and not judges:
         fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     sets = _load(data or [answers or "built-in"], fields or (), bool(answers))
     protect_inputs([], files, *(file for each in sets for file in each.files))
@@ -126,7 +127,6 @@ def validate(
     limits = usual if limit is None else [limit or None for _ in sets]
     plan = plan_answers if answers else plan_steps
     plans = plan(list(zip(sets, limits, strict=True)), judges, settings)
-    judges = [name for name in judges if name in plans]
     _announce(sets, plans, judges, settings)
     again = "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request the rest."
     if settings.cache is None:
@@ -148,8 +148,8 @@ def validate(
         version = Prompts(settings.prompts).version()
         frames, measured = step_tables(plans, verdicts, judges, version)
         notes = [f"{'Warning: ' * bool(each.doubt)}{each}" for each in measured] + [_OF_STEPS]
-    tables = [Table(frame, title) for title, frame in frames]
-    deliver(tables, [*notes, f"Usage: {usage_text(usage)}."], files)
+    notes += [f"Usage: {usage_text(usage)}."] if judges else []
+    deliver([Table(frame, title) for title, frame in frames], notes, files)
     # Not of a judge that stopped: the same command completes it.
     measured = [each for each in measured if each.judge not in failures]
     if measured and (place := store_validity(measured, settings)):
@@ -196,11 +196,9 @@ def _announce(
     from lmms_rpts.validation.run import need
 
     for each, plan in zip(sets, next(iter(plans.values())), strict=True):
-        missing = sum(bool(chain.images) and not chain.files for chain in each.chains)
-        reasons = {**each.left_out, **({"chains with a missing image": missing} if missing else {})}
-        rows = ", ".join(f"{reason} ({n:,})" for reason, n in reasons.items())
+        rows = ", ".join(f"{reason} ({n:,})" for reason, n in each.left_out.items())
         used = f"{each.name}: {len(plan.chains):,} of {len(each.chains):,} chains"
-        complain(f"{used}; not used: {rows}" if rows else used)
+        complain(f"{used}; rows that are not used: {rows}" if rows else used)
     for judge in judges:
         calls, usage = need(judge, plans[judge])
         price = settings.unit_price

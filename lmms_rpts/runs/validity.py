@@ -8,6 +8,7 @@ from pathlib import Path
 
 from pydantic import TypeAdapter
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.schema import Model, Share, Text, Whole
 from lmms_rpts.base.settings import Settings, load_settings
@@ -59,15 +60,19 @@ _ENTRIES = TypeAdapter(tuple[Validity, ...])
 def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | None:
     """Write measurements over older ones of the same judge, prompts and set; returns the file.
 
-    None without a cache of replies. An OSError is raised if the file cannot be written.
+    None without a cache of replies; a UserError if the file cannot be written.
     """
     if settings.cache is None:
         return None
     entries = [*_stored(settings), *measured]
     newest = {(each.judge, each.prompt_version, each.set): each for each in entries}
-    with draft_of(settings.cache / FILE) as draft:
-        draft.write_bytes(_ENTRIES.dump_json(tuple(newest.values()), indent=1))
-    return settings.cache / FILE
+    path = settings.cache / FILE
+    try:
+        with draft_of(path) as draft:
+            draft.write_bytes(_ENTRIES.dump_json(tuple(newest.values()), indent=1))
+    except OSError as error:
+        raise UserError(f"The result cannot be kept in {path}: {error.strerror}") from None
+    return path
 
 
 def validity_of(judge: str, prompt_version: str, settings: Settings) -> list[Validity]:

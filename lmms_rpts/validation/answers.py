@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import find_judge
-from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError
+from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.tasks.benchmark import AnswerGrader
@@ -28,7 +28,6 @@ def plan_answers(
     sets: Sequence[tuple[LabelledSet, int | None]], judges: Sequence[str], settings: Settings
 ) -> Plans:
     """What is asked about sets of responses, each with its limit; rules ask nothing."""
-    judges = [judge for judge in judges if judge != NO_JUDGE]
     for judge in judges:
         if find_judge(judge, settings).backend.free:
             raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")

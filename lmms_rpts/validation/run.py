@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from typing import TYPE_CHECKING, Any
 
+from loguru import logger
 from PIL import Image
 
 from lmms_rpts.base.settings import Settings
@@ -16,7 +17,7 @@ from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import backend_of, find_judge, open_budget
-from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Usage, Verdict
+from lmms_rpts.judging.types import Request, Usage, Verdict
 from lmms_rpts.runs.validity import Validity
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import judge_images
@@ -65,8 +66,6 @@ def plan_steps(
     The judge ``lexical`` is added as a baseline. All judges get the same chains. Images are shown
     to judges with vision; if there is one, chains with a missing image are left out.
     """
-    if NO_JUDGE in judges:
-        raise JudgeConfigurationError(f"The judge {NO_JUDGE!r} judges nothing: choose another one")
     sees = {judge: find_judge(judge, settings).sees for judge in judges} | {LEXICAL: False}
     plans: dict[str, list[Plan]] = {judge: [] for judge in sees}
     for labelled, limit in sets:
@@ -74,6 +73,8 @@ def plan_steps(
         has_files = any(chain.files for chain in chains)
         if has_files and any(sees.values()):
             chains = tuple(chain for chain in chains if chain.files or not chain.images)
+            if missing := len(labelled.chains) - len(chains):
+                logger.warning("{}: images of {} chains are missing", labelled.name, missing)
         chains = tuple(draw(chains, limit))
         for judge, own in plans.items():
             longest = settings.image_size if has_files and sees[judge] else 0
