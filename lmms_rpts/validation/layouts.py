@@ -166,16 +166,17 @@ def prm800k(row: Fields) -> dict[str, Any]:
     if not row.read("label.finish_reason", choice(_FINISHED)):
         raise LeftOut("labelling was not finished")
     steps: list[tuple[str, bool | None]] = []
-    is_complete = True
+    is_complete, things = True, "completions"
     for level in row.read("label.steps", fields.objects):
         rated = [
             (each.read("text", text), each.optional("rating", choice(_RATINGS), None))
-            for each in (level.optional("completions", fields.objects, ()))
+            for each in (level.read(things, fields.objects) if level.value.get(things) else ())
         ]
-        chosen = level.optional("chosen_completion", choice(dict(enumerate(rated))), None)
+        chosen = level.optional("chosen_completion", fields.whole, None)
         written = level.value.get("human_completion")
         if chosen is not None:
-            steps.append(chosen)
+            at = step_number(chosen, len(rated), "chosen_completion", base=0, things=things)
+            steps.append(rated[at])
         elif written is not None:
             own = written.get("text") if isinstance(written, Mapping) else written
             steps.append((text(own, "human_completion"), None))

@@ -1,8 +1,9 @@
-"""Sets of labelled steps, loaded from files and folders, valid and broken."""
+"""Sets of labelled steps from files and folders, valid and broken, and samples of them."""
 
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -10,11 +11,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from lmms_rpts.base.rows import ReadError
+from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
-from tests.support.ratings import file_with, item_with
 from tests.support.tables import table
 
 SEEN = {"image": "", "question": "x", "response": {"steps": ["a"], "process_correctness": [1]}}
@@ -27,31 +30,32 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"nothing": 1}')
     (tmp_path / ".hidden").mkdir()
     write_rows(tmp_path / ".hidden" / "x.json", [make_row(999)])
-    found = load_set(tmp_path)
-    assert (found.name, len(found.chains)) == ("processbench", 9)
-    assert [chain.stratum for chain in found.chains] == ["gsm8k"] * 6 + ["math"] * 3
-    assert [each.name for each in found.files] == ["gsm8k.json", "math.json"]
+    labelled = load_set(tmp_path)
+    assert (labelled.name, len(labelled.chains)) == ("processbench", 9)
+    assert [chain.stratum for chain in labelled.chains] == ["gsm8k"] * 6 + ["math"] * 3
+    assert [path.name for path in labelled.files] == ["gsm8k.json", "math.json"]
     assert load_set(tmp_path / "math.json", "mine").name == "mine"
 
 
-def test_rows_of_parquet_are_those_of_json(tmp_path: Path) -> None:
-    """The reader of rows has its own tests."""
+def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
+    """Nulls of Parquet, which may say "no error", are kept; fields are renamed."""
     rows = [make_row(0), make_row(1, first_error=0)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
-    chains = load_set(tmp_path / "x.parquet").chains
-    assert [chain.first_error for chain in chains] == [None, 0]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert load_set(tmp_path / "x.jsonl").chains == chains
+    chains = load_set(tmp_path / "x.jsonl").chains
+    assert load_set(tmp_path / "x.parquet").chains == chains
+    assert [False in chain.labels for chain in chains] == [False, True]
+    (tmp_path / "a.csv").write_text("q,reference,response,label\nx,7,It is 7,yes\n")
+    answer = load_set(tmp_path / "a.csv", "", {"q": "question"}, answers=True).chains[0]
+    assert (answer.context, answer.labels) == ("x", (True,))
 
 
 @table(
     "name, content, said",
     ("x.json", "{", "not valid JSON"),
     ("x.json", "[]", "fields of a known set"),
-    ("x.json", '{"a": [], "b": [1]}', "fields of a known set"),
     ("x.json", b"\xff", "line 1 is not UTF-8"),
     ("x.parquet", b"PAR1 no", "Parquet"),
-    ("x.csv", "a", "use a file that ends in .json, .jsonl, .parquet"),
     ("nowhere.json", None, "does not exist"),
     ("", None, "No file that ends"),
 )
@@ -70,71 +74,60 @@ def test_a_path_without_a_set_is_refused(
 def test_of_two_sets_in_a_folder_one_is_chosen_by_its_name(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.json", make_rows(2))
     (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
-    with pytest.raises(ReadError, match=r"several sets: processbench in a.json; visual"):
+    with pytest.raises(ReadError, match="several sets: processbench, visualprocessbench"):
         load_set(tmp_path)
-    found = load_set(tmp_path, "visualprocessbench")
-    assert len(found.chains) == 1
-    assert [each.name for each in found.files] == ["b.jsonl"]
+    labelled = load_set(tmp_path, "visualprocessbench")
+    assert [path.name for path in labelled.files] == ["b.jsonl"]
 
 
 BROKEN: Mapping[str, Any] = {
     "label": make_row(0) | {"label": 4},
     "steps": make_row(0) | {"steps": "one text"},
     "problem": {k: v for k, v in make_row(0).items() if k != "problem"},
-    "(row)": 17,
+    "row": 17,
 }
 
 
 @table("field", *BROKEN)
 def test_up_to_one_percent_of_invalid_rows_are_counted(field: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    found = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
-    assert (len(found.chains), dict(found.skipped)) == (250, {field: 2})
+    labelled = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
+    assert (len(labelled.chains), labelled.left_out) == (250, {f"invalid {field}": 2})
     for faults, rows in ((3, 250), (1, 50)):
         write_rows(path, [*make_rows(rows), *[BROKEN[field]] * faults])
-        with pytest.raises(ReadError) as raised:
+        with pytest.raises(ReadError, match=f"{faults} of {faults + rows} rows do not fit"):
             load_set(path)
-        said = f"{faults} of {faults + rows} rows do not fit the layout processbench"
-        assert said in str(raised.value)
-        assert field.strip("()") in str(raised.value)
-
-
-@table("line", '{"id": "own-', '{"label": 0, "label": 1}')
-def test_a_broken_line_is_counted(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n".join([*map(json.dumps, make_rows(150)), line]))
-    assert dict(load_set(path).skipped) == {"(row)": 1}
 
 
 def test_numbers_from_one_in_place_of_zero_never_give_figures(tmp_path: Path) -> None:
     """Errors at the last step are then beyond it: far more than 1% of the rows."""
-    rows = make_rows(200)
-    shifted = [row | {"label": row["label"] + (row["label"] >= 0)} for row in rows]
+    rows = [row | {"label": row["label"] + (row["label"] >= 0)} for row in make_rows(200)]
     with pytest.raises(ReadError, match="'label' is"):
-        load_set(write_rows(tmp_path / "x.json", shifted))
+        load_set(write_rows(tmp_path / "x.json", rows))
 
 
-def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
+def test_a_chain_counts_once(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.json", [make_row(1), make_row(2)])
     write_rows(tmp_path / "b.json", [make_row(1), make_row(2, steps=7)])
-    found = load_set(tmp_path)
-    assert [chain.id for chain in found.chains] == ["own-1", "own-2", "own-2#2"]
-    assert dict(found.left_out) == {"duplicate chain": 1}
-    names = ["a", "a#2", "a", "a#2", "a", "a#3"]
-    rows = [make_row(at) | {"id": name} for at, name in enumerate(names)]
-    chains = load_set(write_rows(tmp_path / "x" / "x.json", rows)).chains
-    assert len({chain.id for chain in chains}) == len(names)
+    labelled = load_set(tmp_path)
+    assert [chain.id for chain in labelled.chains] == ["own-1", "own-2", "own-2"]
+    assert labelled.left_out == {"duplicate chain": 1}
 
 
-def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
-    """A file of human ratings is one row: only the response with undecided steps is left out."""
-    items = [
-        item_with(doc_id=doc, step=step, conclusion=f"conclusion {doc} {step}", score=score)
-        for doc, scores in enumerate([(1.0, 0.0), (0.5,), (0.75, 0.25)])
-        for step, score in enumerate(scores)
-    ]
-    path = tmp_path / "ratings-Ann.json"
-    path.write_text(json.dumps(file_with(*items)))
-    found = load_set(path)
-    assert [chain.labels for chain in found.chains] == [(True, False), (True, False)]
-    assert dict(found.left_out) == {"no step has a label": 1}
+def chain(number: int, stratum: str, is_sound: bool) -> LabelledChain:
+    return LabelledChain(f"{number}", f"q{number}", stratum, "c", ("x",), (is_sound,))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=60),
+    st.integers(1, 70),
+)
+def test_a_sample_keeps_the_shares_of_strata(kinds: list[tuple[str, bool]], limit: int) -> None:
+    chains = [chain(at, *kind) for at, kind in enumerate(kinds)]
+    drawn, size = draw(chains, limit), min(limit, len(chains))
+    assert len(drawn) == size
+    assert drawn == [each for each in chains if each in drawn], "in order, each once"
+    assert set(draw(chains[::-1], limit)) == set(drawn), "whatever the order of the files"
+    counts = Counter((each.stratum, each.labels) for each in drawn)
+    for kind, count in Counter((each.stratum, each.labels) for each in chains).items():
+        assert abs(counts[kind] - count * size / len(chains)) <= 1
