@@ -74,7 +74,8 @@ def judged(text: str) -> tuple[list[LabelledChain], Scores]:
     ("an unscored step after the first error, found or missed", "+-+ .9 .1 ?; +-+ .9 .9 ?",
      "located=.5 unscored=1/3"),
     ("no score at all", "+- ? ?", "auc=none f1=none brier=none located=none unscored=1"),
-    ("a neutral step never counts", "+.- .9 .1 .1; .+ ? .9", "located=1 passed=1 spec=1 unscored=0"),
+    ("a neutral step never counts", "+.- .9 .1 .1; .+ ? .9",
+     "located=1 passed=1 spec=1 unscored=0"),
 )  # fmt: skip
 def test_values_worked_by_hand(why: str, text: str, expected: str) -> None:
     measures = measure(*judged(text))
