@@ -14,6 +14,7 @@ from lmms_rpts.base.schema import Model, Share, Text, Whole
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.runs.files import draft_of
 from lmms_rpts.runs.run import Run
+from lmms_rpts.stats.figures import Interval, interval
 
 FILE = "validity.json"
 NEAR_CHANCE = 0.6
@@ -47,10 +48,9 @@ class Validity(Model):
         return ""
 
     def __str__(self) -> str:
-        is_known = self.low is not None and self.high is not None
-        ends = f" [{self.low:.2f}, {self.high:.2f}]" if is_known else ""
+        auc = interval(Interval(self.auc, self.low, self.high), ".2f")
         source = f"{shorten(self.set, _LONGEST)}, {shorten(self.created, 20)}"
-        text = f"AUC {self.auc:.2f}{ends} on {self.steps:,} steps ({source})"
+        text = f"AUC {auc} on {self.steps:,} steps ({source})"
         return f"judge {shorten(self.judge, _LONGEST)}: {text}{self.doubt and ': '}{self.doubt}"
 
 

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from lmms_rpts.stats import intervals
-from lmms_rpts.stats.intervals import Floats, Interval
+from lmms_rpts.stats.figures import Interval
+from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.validation.chains import LabelledChain
 
 SOUND = 0.5

@@ -12,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from sklearn import metrics as sk
 
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.measures import OF_ANSWERS, OF_STEPS, Scores, measure
 from tests.support.tables import table
