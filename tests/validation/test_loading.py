@@ -1,10 +1,11 @@
-"""Sets of labelled steps from files and folders, valid and broken, and samples of them."""
+"""Sets of labelled steps: from files and folders, samples of them, and those of the package."""
 
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import lmms_rpts
 from lmms_rpts.base.rows import ReadError
+from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
+from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.validation.chains import LabelledChain, draw
-from lmms_rpts.validation.loading import load_set
+from lmms_rpts.validation.loading import OWN, load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
 from tests.support.tables import table
 
@@ -35,6 +39,11 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     assert [chain.stratum for chain in labelled.chains] == ["gsm8k"] * 6 + ["math"] * 3
     assert [path.name for path in labelled.files] == ["gsm8k.json", "math.json"]
     assert load_set(tmp_path / "math.json", "mine").name == "mine"
+    (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
+    with pytest.raises(ReadError, match="several sets: processbench, visualprocessbench"):
+        load_set(tmp_path)
+    (seen,) = load_set(tmp_path, "visualprocessbench").files
+    assert seen.name == "b.jsonl"
 
 
 def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
@@ -71,15 +80,6 @@ def test_a_path_without_a_set_is_refused(
     assert str(path) in str(raised.value)
 
 
-def test_of_two_sets_in_a_folder_one_is_chosen_by_its_name(tmp_path: Path) -> None:
-    write_rows(tmp_path / "a.json", make_rows(2))
-    (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
-    with pytest.raises(ReadError, match="several sets: processbench, visualprocessbench"):
-        load_set(tmp_path)
-    labelled = load_set(tmp_path, "visualprocessbench")
-    assert [path.name for path in labelled.files] == ["b.jsonl"]
-
-
 BROKEN: Mapping[str, Any] = {
     "label": make_row(0) | {"label": 4},
     "steps": make_row(0) | {"steps": "one text"},
@@ -110,7 +110,7 @@ def test_a_chain_counts_once(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.json", [make_row(1), make_row(2)])
     write_rows(tmp_path / "b.json", [make_row(1), make_row(2, steps=7)])
     labelled = load_set(tmp_path)
-    assert [chain.id for chain in labelled.chains] == ["own-1", "own-2", "own-2"]
+    assert len(labelled.chains) == 3
     assert labelled.left_out == {"duplicate chain": 1}
 
 
@@ -131,3 +131,67 @@ def test_a_sample_keeps_the_shares_of_strata(kinds: list[tuple[str, bool]], limi
     counts = Counter((each.stratum, each.labels) for each in drawn)
     for kind, count in Counter((each.stratum, each.labels) for each in chains).items():
         assert abs(counts[kind] - count * size / len(chains)) <= 1
+
+
+# --- the sets of the package: complete, as a run asks, without hints at the label
+
+KINDS = ("arithmetic", "condition", "overreach", "contradiction", "mixup", "verdict", "invented")
+PACKAGE = Path(lmms_rpts.__file__).parent
+DOCS = json.loads((PACKAGE / "demo" / "instances.json").read_text("utf-8"))
+ROWS = [json.loads(line) for line in OWN["built-in"].read_text("utf-8").splitlines()]
+CHAINS = load_set(OWN["built-in"], "built-in").chains
+GOLDS = {chain.question: chain for chain in CHAINS if chain.stratum == "gold"}
+NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
+
+
+def test_counts() -> None:
+    kinds = Counter(chain.stratum for chain in CHAINS)
+    assert kinds == {**dict.fromkeys(KINDS, 12), "rephrased": 29, "gold": 14}
+    assert Counter(chain.language for chain in CHAINS) == {"en": 64, "zh": 63}
+    assert len({chain.id for chain in CHAINS}) == len(ROWS) == 127
+    drawings = load_set(OWN["drawings"]).chains
+    assert len(drawings) == 2 * len({chain.question for chain in drawings}) == 20
+    assert all(chain.files for chain in drawings)
+    assert Counter(label for chain in drawings for label in chain.labels)[False] == 15
+
+
+@table("doc", *DOCS)
+def test_gold_steps_are_those_of_the_demo_as_a_run_asks_about_them(doc: dict[str, Any]) -> None:
+    parsed = parse_chain(doc["reasoning"], doc["language"])
+    clues, images = doc["textual_clue"], len(doc["visual_clue"])
+    chain = repair_chain(parsed, clues, restates, n_images=images)
+    gold = GOLDS[f"{doc['language']}-{doc['id']}"]
+    assert (gold.context, gold.language) == (doc["context"], doc["language"])
+    assert gold.steps == tuple(step.conclusion.strip() for step in chain.steps)
+    queries = plan_steps(chain, doc)
+    assert gold.premises == tuple(
+        tuple(text.strip() for text in it.premises) if isinstance(it, InferenceQuery) else ()
+        for it in queries
+    )
+    assert gold.asked == tuple(at for at, given in enumerate(gold.premises or ()) if given)
+
+
+@table("is_distinct", False, True)
+@table("language", "both", "en", "zh")
+@table(
+    "name, tell",
+    ("shortness", lambda text, at: -len(text)),
+    ("place", lambda text, at: -at),
+    ("negation", lambda text, at: -bool(NEGATION.search(text))),
+)
+def test_labels_cannot_be_guessed_from_the_surface(
+    name: str, tell: Callable[[str, int], float], language: str, is_distinct: bool
+) -> None:
+    """Neither length nor position nor negation reveals the wrong steps."""
+    values: dict[bool | None, Sequence[float]] = {}
+    for label in (True, False):
+        steps = [
+            (chain.context, (chain.premises or ())[at], chain.steps[at], at)
+            for chain in CHAINS
+            for at in chain.asked
+            if chain.labels[at] is label and language in ("both", chain.language)
+        ]
+        values[label] = [tell(*it[2:]) for it in (dict.fromkeys(steps) if is_distinct else steps)]
+    wins = sum((a > b) + (a == b) / 2 for a in values[True] for b in values[False])
+    area = wins / (len(values[True]) * len(values[False]))
+    assert 0.4 <= area <= 0.6, f"{name}: {area:.3f}"
