@@ -86,8 +86,10 @@ def grade_answers(
             graded_by(own[at, 0], "yes").score if grade is None else grade.score
             for at, grade in enumerate(known)
         ]
-        both = zip(by_rules, grades[judge], strict=True)
-        grades[f"{RULES}, then {judge}"] = [other if own is None else own for own, other in both]
+        grades[f"{RULES}, then {judge}"] = [
+            judged if ruled is None else ruled
+            for ruled, judged in zip(by_rules, grades[judge], strict=True)
+        ]
     return grades
 
 
