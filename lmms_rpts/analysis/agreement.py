@@ -1,326 +1,293 @@
-"""Agreement of a judge's step scores with human ratings or with another judge."""
+"""Agreement of judges' step scores with people's, or with those of another judge."""
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from itertools import combinations, product
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import numpy as np
+from pydantic import BeforeValidator, Field
 
-from lmms_rpts.analysis.measured import Measured
-from lmms_rpts.analysis.ratings import Ratings
-from lmms_rpts.base.escaping import count
-from lmms_rpts.reasoning.tree import Modality
+from lmms_rpts.analysis.dataframes import steps_frame
+from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.rows import ReadError, Row, read_objects
+from lmms_rpts.base.schema import Line, Model, Several
+from lmms_rpts.runs.reading import RunError, name_runs
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.question import cluster_of
-from lmms_rpts.scoring.record import MODALITIES, JudgedStep, RptsRecord
-from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of
-from lmms_rpts.stats.intervals import Indices, Interval, numbered
+from lmms_rpts.stats.intervals import Floats, Indices, Interval, interval, numbered, resampled
 
 if TYPE_CHECKING:
     import pandas as pd
 
+STEP = ["task", "doc_id", "id", "repeat", "step"]
+"""The columns that name a step."""
+STATISTICS = ("mae", "spearman", "pearson", "kappa", "bias")
 RESAMPLES = 2_000
-EVERY = "all"
-BY_RULE = "scored by a rule, not by a judge"
-UNRATED = "not rated"
-DIFFERS = "different conclusion"
-EXPLAINED = (
-    "MAE: mean absolute difference. Spearman: rank correlation. kappa: Cohen's kappa with "
-    "quadratic weights (Cohen 1968), scores rounded to one decimal (11 levels, 0.0 to 1.0)."
-)
-INTERVALS = "In brackets: 95% bootstrap intervals over documents."
-
-
-@dataclass(frozen=True, slots=True)
-class StepPair:
-    """A step with two scores: ``score`` of the run's judge, ``other`` of humans or a judge."""
-
-    task: str
-    doc_id: int
-    id: str
-    repeat: int
-    step: int
-    modality: Modality
-    conclusion: str
-    score: float
-    other: float
-    reply: str | None
-    other_reply: str | None
-
-
-@dataclass(frozen=True, slots=True)
-class GroupAgreement:
-    """Agreement over all steps, or over those of one modality.
-
-    Values are None where they are undefined; intervals are also None if there is only one
-    document. See ``stats.agreement.statistics_of`` for the formulas; ``bias`` is positive if the
-    run's judge gives higher scores.
-    """
-
-    group: str
-    steps: int
-    responses: int
-    mae: Interval
-    spearman: Interval
-    kappa: Interval
-    bias: Interval
 
 
 @dataclass(frozen=True, slots=True)
 class Agreement:
-    """Agreement of two sets of step scores.
+    """Agreement of judges with a reference, over the steps that it and all judges scored.
 
     Attributes:
-        names: names of the two sides: judge and human, or first and second.
-        sources: where the two come from, with their settings.
-        groups: all steps, then each modality.
-        left_out: number of steps that were not compared, by reason.
-        reliability: agreement between the raters, if steps have several.
+        reference: ``people`` (a step's mean over raters), or the label of the first run.
+        table: one row per judge: ``run``, ``judge``, ``steps``, ``documents`` (a translation counts
+            as its document), and an `Interval` for each of ``STATISTICS``.
+        steps: one row per step: ``STEP``, ``modality``, ``conclusion``, ``reference``, and the
+            score in each run, by its label.
+        left_out: the number of steps that are not compared, by reason.
+        raters: see ``agreement_of_raters``.
     """
 
-    names: tuple[str, str]
-    sources: tuple[str, str]
-    groups: tuple[GroupAgreement, ...]
-    pairs: tuple[StepPair, ...]
+    reference: str
+    table: pd.DataFrame
+    steps: pd.DataFrame
     left_out: Mapping[str, int]
-    reliability: Reliability | None = None
-
-    def worst(self, count: int) -> tuple[StepPair, ...]:
-        """The steps with the strongest disagreement first; steps that agree are left out."""
-        apart = [pair for pair in self.pairs if pair.score != pair.other]
-        return tuple(sorted(apart, key=lambda pair: -abs(pair.score - pair.other))[:count])
+    raters: Mapping[str, float | None] | None
 
     def frame(self) -> pd.DataFrame:
-        """One row per group: its counts, and each statistic with ``_low`` and ``_high``."""
-        return Measured((), {"": self.rows}, ()).frame()
-
-    @property
-    def rows(self) -> list[dict[str, Any]]:
-        """One row per group: its counts and statistics."""
-        return [
-            {"group": each.group, "steps": each.steps, "responses": each.responses}
-            | {"documents": each.mae.n}
-            | {name: getattr(each, name) for name in STATISTICS}
-            for each in self.groups
-        ]
+        """The table in plain numbers: a statistic M has ``M``, ``M_low`` and ``M_high``."""
+        frame = self.table.drop(columns=[*STATISTICS])
+        for name in STATISTICS:
+            for end, part in {"": "value", "_low": "low", "_high": "high"}.items():
+                frame[name + end] = [getattr(each, part) for each in self.table[name]]
+        plain: pd.DataFrame = frame.astype(dict.fromkeys(frame.columns[4:], float))
+        return plain
 
 
-def agreement_with_humans(run: Run, ratings: Ratings, resamples: int = RESAMPLES) -> Agreement:
-    """Compare a judge's step scores with human ratings; several raters of a step are averaged.
+def agreement(
+    runs: Sequence[Run], ratings: str | Path | Sequence[str | Path] | None = None
+) -> Agreement:
+    """Compare the step scores of runs of the same responses with people's, or with the first run's.
 
-    Steps whose judge failed, and steps scored by a rule without a judge, are left out. Intervals
-    are 95% percentile bootstrap intervals over documents, with ``resamples`` resamples and a fixed
-    seed. ``run`` must be the run for which the ratings were read.
+    Steps are the same if document, repeat, number and conclusion are. Intervals are 95% bootstrap
+    intervals over documents, each with its translation.
+
+    Args:
+        ratings: files of people's ratings of the first run, see ``read_ratings``; None: the first
+            run is the reference.
     """
-    return agreement_of_several([run], ratings, resamples)[0]
+    import pandas as pd
 
-
-def agreement_of_several(
-    runs: Sequence[Run], ratings: Ratings, resamples: int = RESAMPLES
-) -> list[Agreement]:
-    """Compare several judges of the same responses with the same humans, as with one.
-
-    All are compared on the same steps: those with human ratings that each judge scored. The
-    ratings must have been read for the first run; steps of the others are matched as in
-    ``agreement_of_judges``.
-
-    Raises:
-        RunError: no rated step has a score of all judges, or a run was passed twice.
-    """
-    _refuse_twice(runs)
-    first = _by_response(runs[0])
-    unrated = sum(len(each.steps) for each in runs[0].responses) - len(ratings.steps)
-    left = [Counter({UNRATED: unrated}) for _ in runs]
-    found: list[dict[int, StepPair]] = [{} for _ in runs]
-    for run, own, reasons in zip(runs, found, left, strict=True):
-        responses = _by_response(run)
-        for number, rated in enumerate(ratings.steps):
-            at, key = rated.step or 0, (rated.task, rated.doc_id, rated.repeat)
-            response = responses.get(key)
-            if response is None or at >= len(response.steps):
-                reasons["not in this run"] += 1
-                continue
-            step = response.steps[at]
-            same = _same(step, first[key].steps[at])
-            reason = _unfit(step, "the judge") if same else DIFFERS
-            if reason or step.score is None:
-                reasons[reason] += 1
-            else:
-                own[number] = _pair(response, at, step.score, rated.score, None)
-    common = sorted(set.intersection(*({*own} for own in found)))
-    if not common:
-        named, why = ", ".join(run.label for run in runs), "; ".join(map(_reasons, left))
-        raise RunError(f"{ratings.source}: nothing to compare with {named}: {why}")
-    for own, reasons in zip(found, left, strict=True):
-        reasons["no score of another judge"] += len(own) - len(common)
-    raters = count(len(ratings.raters), "rater")
-    blank = f", {count(ratings.unrated, 'blank score')}" if ratings.unrated else ""
-    return [
-        Agreement(
-            names=("judge", "human"),
-            sources=(_described(run), f"{ratings.source} ({raters}{blank})"),
-            groups=_groups([own[number] for number in common], resamples),
-            pairs=tuple(own[number] for number in common),
-            left_out=+reasons,
-            reliability=reliability_of([each.ratings for each in ratings.steps]),
-        )
-        for run, own, reasons in zip(runs, found, left, strict=True)
-    ]
-
-
-def rank_judges(labels: Sequence[str], found: Sequence[Agreement]) -> Measured:
-    """One row per judge of ``agreement_of_several``.
-
-    ``mae_from_first``: how much larger its error is than that of the first judge.
-    """
-    pairs, rows = found[0].pairs, []
-    errors = [np.array([abs(each.score - each.other) for each in one.pairs]) for one in found]
-    for label, one, own in zip(labels, found, errors, strict=True):
-        group = one.groups[0]
-        # The bias of two sets of errors is the difference of their means.
-        (more,) = estimate_groups(
-            own, errors[0], _documents(pairs), [np.arange(len(pairs))], RESAMPLES
-        )
-        further = more["bias"] if own is not errors[0] else None
-        rows.append(
-            {"judge": label, "mae": group.mae, "mae_from_first": further}
-            | {"spearman": group.spearman, "kappa": group.kappa, "bias": group.bias}
-        )
-    steps, documents = f"{len(pairs):,} steps", f"{found[0].groups[0].mae.n:,} documents"
-    return Measured(
-        (*(one.sources[0] for one in found), f"human: {found[0].sources[1]}"),
-        {"": rows},
-        (
-            f"All judges are compared on the {steps} of {documents} that people rated and each of "
-            "them scored.",
-            *(
-                f"Steps left out for {label}: {_reasons(one.left_out)}."
-                for label, one in zip(labels, found, strict=True)
-                if one.left_out
-            ),
-            f"{EXPLAINED} bias: mean of judge minus human. MAE - first: of the judge and the first "
-            f"on the same steps. {INTERVALS}",
-        ),
+    runs = name_runs(runs)
+    frames = [_scored_steps(run) for run in runs]
+    people, reference, judges = None, runs[0].label, runs[1:]
+    if ratings is not None:
+        people, reference, judges = read_ratings(ratings, runs[0]), "people", runs
+        rated = frames[0].assign(score=people.groupby(STEP)["score"].mean())
+        rated["fault"] = rated["score"].map(lambda score: "not rated" if score != score else None)
+        frames = [rated, *frames]
+    names = ["reference", *(run.label for run in judges)]
+    joined = pd.concat(frames, axis=1, keys=names).sort_index()
+    scores, words, faults = (
+        joined.xs(name, axis=1, level=1) for name in ("score", "words", "fault")
     )
-
-
-def agreement_of_judges(a: Run, b: Run, resamples: int = RESAMPLES) -> Agreement:
-    """Compare two judges' scores of the same steps (same conclusion, same position).
-
-    Steps are matched by task, doc_id, repeat and step number; white space in conclusions is
-    ignored. Modalities are those of ``a``. Left-out steps and intervals are as in
-    ``agreement_with_humans``.
-
-    Raises:
-        RunError: nothing can be compared.
-    """
-    _refuse_twice([a, b])
-    left: Counter[str] = Counter()
-    pairs: list[StepPair] = []
-    others = _by_response(b)
-    for response in a.responses:
-        other = others.pop(response.place, None)
-        if other is None:
-            left["response only in the first run"] += len(response.steps)
-            continue
-        if other.instance.statement != response.instance.statement:
-            left["a different document with that number in the second run"] += len(response.steps)
-            continue
-        longer = len(other.steps) - len(response.steps)
-        left[f"step only in the {'second' if longer > 0 else 'first'} run"] += abs(longer)
-        for at, (one, two) in enumerate(zip(response.steps, other.steps, strict=False)):
-            same = _same(one, two)
-            reason = _unfit(one, "the first judge") or _unfit(two, "the second judge")
-            if not same or reason or one.score is None or two.score is None:
-                left[reason if same else DIFFERS] += 1
-            else:
-                pairs.append(_pair(response, at, one.score, two.score, _reply(two)))
-    left["response only in the second run"] += sum(len(each.steps) for each in others.values())
-    if not pairs:
+    reasons = faults.bfill(axis=1)["reference"]  # the first one
+    reasons[words.nunique(axis=1) > 1] = "different conclusion"
+    reasons[words.isna().any(axis=1)] = "only in one run"
+    left_out = {str(reason): int(n) for reason, n in reasons.value_counts().items()}
+    steps = scores[reasons.isna()].astype(float)
+    if steps.empty:
         raise RunError(
-            f"Nothing to compare between {_described(a)} and {_described(b)}: {_reasons(left)}. "
-            "Pass two runs of the same responses; lmms-rpts score scores saved responses again"
+            f"{', '.join(run.label for run in runs)}: no step can be compared: "
+            f"{reasons_text(left_out)}. Pass runs of the same responses: lmms-rpts score scores "
+            "saved responses again"
         )
+    documents = numbered([cluster_of(task, own_id) for task, _, own_id, *_ in steps.index])
+    counts = {"steps": len(steps), "documents": int(documents.max()) + 1}
+    rows = [
+        {"run": run.label, "judge": run.judges, **counts}
+        | _intervals(steps[run.label].to_numpy(), steps["reference"].to_numpy(), documents)
+        for run in judges
+    ]
+    shown = joined["reference"].loc[steps.index, ["modality", "conclusion"]]
     return Agreement(
-        names=("first", "second"),
-        sources=(_described(a), _described(b)),
-        groups=_groups(pairs, resamples),
-        pairs=tuple(pairs),
-        left_out=+left,
+        reference,
+        pd.DataFrame(rows),
+        shown.join(steps).reset_index(),
+        left_out,
+        None if people is None else agreement_of_raters(people),
     )
 
 
-def _refuse_twice(runs: Sequence[Run]) -> None:
-    files = Counter(file for run in runs for file in {*run.files})
-    for file in (file for file, times in files.items() if times > 1):
-        raise RunError(f"{file} was passed twice: pass two runs of the same responses")
+def reasons_text(left_out: Mapping[str, int]) -> str:
+    """Why steps were left out, with their numbers."""
+    return ", ".join(f"{reason}: {n:,}" for reason, n in left_out.items())
 
 
-def _by_response(run: Run) -> dict[tuple[str, int, int], RptsRecord]:
-    return {each.place: each for each in run.responses}
-
-
-def _same(one: JudgedStep, two: JudgedStep) -> bool:
-    """Whether two steps are equal; white space is ignored."""
-    return one.conclusion.split() == two.conclusion.split()
-
-
-def _unfit(step: JudgedStep, judge: str) -> str:
-    """Why a step has no score of a judge; empty if it has one."""
-    if step.score is None:
-        return f"{judge} gave no score"
-    return "" if step.verdicts else BY_RULE
-
-
-def _pair(
-    response: RptsRecord, at: int, score: float, other: float, other_reply: str | None
-) -> StepPair:
-    instance, step = response.instance, response.steps[at]
-    place = (instance.task, instance.doc_id, instance.id, response.repeat, at)
-    scores = (score, other, _reply(step), other_reply)
-    return StepPair(*place, step.modality, step.conclusion, *scores)
-
-
-def _reply(step: JudgedStep) -> str | None:
-    return step.verdicts[-1].reply
-
-
-def _documents(pairs: Sequence[StepPair]) -> Indices:
-    return numbered([cluster_of(pair.task, pair.id) for pair in pairs])
-
-
-def _groups(pairs: Sequence[StepPair], resamples: int) -> tuple[GroupAgreement, ...]:
-    kinds = np.array([pair.modality for pair in pairs])
-    members = {EVERY: np.arange(len(pairs))}
-    members |= {kind: np.flatnonzero(kinds == kind) for kind in MODALITIES}
-    found = estimate_groups(
-        np.array([pair.score for pair in pairs]),
-        np.array([pair.other for pair in pairs]),
-        _documents(pairs),
-        list(members.values()),
-        resamples,
+def _scored_steps(run: Run) -> pd.DataFrame:
+    """The steps of a run by ``STEP``; ``fault``: why a step has no score of the judge, or None."""
+    frame: pd.DataFrame = steps_frame([run]).set_index(STEP)
+    if frame.empty:
+        raise RunError(f"{run.label} has no steps: pass a run that RPTS scored")
+    frame["words"] = frame["conclusion"].str.split().str.join(" ")
+    frame["fault"] = frame["score"].map(
+        lambda score: f"no score in {run.label}" if score != score else None
     )
-    responses = [(pair.task, pair.doc_id, pair.repeat) for pair in pairs]
-    return tuple(
-        GroupAgreement(group, len(own), len({responses[at] for at in own.tolist()}), **estimates)
-        for (group, own), estimates in zip(members.items(), found, strict=True)
-    )
+    frame.loc[frame["score"].notna() & frame["question"].isna(), "fault"] = "scored by a rule"
+    return frame
 
 
-def _described(run: Run) -> str:
-    judges = []
-    for by in run.scorings:
-        comparable = "" if by.comparable else "; not comparable with other judges"
-        judges.append(
-            f"{by.judge} (prompts {by.prompt_version}, temperature {by.temperature:g}{comparable})"
-        )
-    return f"{run.label}, judged by {'; '.join(dict.fromkeys(judges))}"
+def statistics_of(scores: Floats, reference: Floats) -> Floats:
+    """``STATISTICS`` of two sets of n scores from 0 to 1: (5,), NaN where they are undefined.
+
+    ``mae``: mean absolute difference; ``spearman``, ``pearson``: correlations, undefined if a side
+    is constant; ``kappa``: Cohen's, with quadratic weights (Cohen 1968), over 11 levels: scores are
+    rounded to one decimal, halves to the even digit; undefined for one step, and if all scores have
+    the same level; ``bias``: mean of ``scores`` minus ``reference``.
+    """
+    from scipy.stats import rankdata
+
+    gaps = scores - reference
+    # Means of raters that differ in the last bit are ties; 3.4999999 is level 4.
+    one, two = scores.round(9), reference.round(9)
+    spearman = pearson = kappa = np.nan
+    if np.ptp(one) > 0 and np.ptp(two) > 0:
+        spearman = np.corrcoef(rankdata(one), rankdata(two))[0, 1]
+        pearson = np.corrcoef(one, two)[0, 1]
+    one, two = (np.rint((each * 10).round(9)) for each in (scores, reference))
+    # With quadratic weights, the sums over both raters' tables are moments: scikit-learn's
+    # cohen_kappa_score gives the same and takes 1 ms, for each of the resamples.
+    chance = (one**2).mean() + (two**2).mean() - 2 * one.mean() * two.mean()
+    if len(gaps) > 1 and chance > 0:
+        kappa = 1 - ((one - two) ** 2).mean() / chance
+    return np.array([np.abs(gaps).mean(), spearman, pearson, kappa, gaps.mean()])
 
 
-def _reasons(left: Mapping[str, int]) -> str:
-    """Reasons why steps were left out, the most frequent first."""
-    return "; ".join(f"{reason}: {n}" for reason, n in (+Counter(left)).most_common()) or "no steps"
+def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[str, Interval]:
+    """The statistics by name; ``documents``: that of each step, from 0."""
+    n, draws = int(documents.max()) + 1, list[Floats]()
+    for weights in resampled(n, RESAMPLES) if n > 1 else ():
+        for row in weights.astype(int):
+            drawn = np.repeat(np.arange(len(scores)), row[documents])
+            draws.append(statistics_of(scores[drawn], reference[drawn]))
+    ends = [interval(column, n) for column in np.transpose(draws)] or [(None, None)] * 5
+    values = statistics_of(scores, reference)
+    return {
+        name: Interval(None if np.isnan(value) else float(value), *limits, n)
+        for name, value, limits in zip(STATISTICS, values, ends, strict=True)
+    }
+
+
+def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | None:
+    """Agreement of raters over the ``steps`` that two or more scored; None without such steps.
+
+    ``mae``: mean absolute difference of two raters, averaged over the pairs that share steps;
+    ``alpha``: Krippendorff's alpha for interval data (Content Analysis, 2004, chapter 11), None if
+    all scores are equal.
+
+    Args:
+        people: as from ``read_ratings``.
+    """
+    wide = people.pivot(index=STEP, columns="rater", values="score")
+    shared = wide[wide.count(axis=1) > 1].dropna(axis=1, how="all")
+    if shared.empty:
+        return None
+    gaps = [(shared[one] - shared[two]).abs().mean() for one, two in combinations(shared, 2)]
+    scores = shared.stack().dropna()
+    # Mean squared differences of two scores are twice the variances, within steps and overall.
+    within, overall = (shared.var(axis=1) * shared.count(axis=1)).sum() / len(scores), scores.var()
+    alpha = float(1 - within / overall) if overall > 0 else None
+    mae = float(np.nanmean(gaps))
+    return {"raters": len(shared.columns), "steps": len(shared), "mae": mae, "alpha": alpha}
+
+
+# --- files of ratings
+
+
+_Count = Annotated[int, Field(ge=0, lt=2**63)]
+
+
+class RatingFile(Model):
+    """What the rating mode of the report saves: the ratings of one person."""
+
+    format: Literal["lmms-rpts-ratings"]
+    version: Literal[1]
+    rater: Line
+    ratings: Several[dict[str, Any]]
+
+
+class Rating(Model):
+    """A person's rating of one step; ``score`` is None if it is not rated."""
+
+    task: str = ""
+    doc_id: _Count | None = None
+    id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
+    repeat: _Count = 0
+    step: _Count
+    score: Annotated[float | None, Field(ge=0, le=1)] = None
+    rater: str = ""
+    conclusion: str = ""
+
+
+def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataFrame:
+    """People's scores of the steps of ``run``, a row per score: ``STEP``, ``rater``, ``score``.
+
+    A file is what the rating mode of the report saves, or a table with ``doc_id`` or ``id``,
+    ``step`` (from 0), ``human`` or ``score`` (0 to 1, blank: not rated), and perhaps ``task``,
+    ``repeat`` and ``rater``. A ReadError names file, row and remedy.
+    """
+    import pandas as pd
+
+    paths = [files] if isinstance(files, str | Path) else files
+    places = defaultdict[tuple[Any, ...], list[tuple[Any, str]]](list)
+    conclusions: dict[Any, str] = _scored_steps(run)["conclusion"].to_dict()
+    for step, conclusion in conclusions.items():
+        task, doc_id, own_id, repeat, number = step
+        for of, document in product(("", task), (doc_id, own_id)):
+            places[of, document, repeat, number].append((step, conclusion))
+    rated: dict[tuple[Any, ...], tuple[Row, float]] = {}
+    for path in (Path(each).expanduser() for each in paths):
+        before = len(rated)
+        for row in _rating_rows(path):
+            rating = row.parse(Rating, "docs/rating.md shows the columns")
+            document = rating.id if rating.doc_id is None else rating.doc_id
+            steps = places[rating.task, document, rating.repeat, rating.step]
+            if len(steps) != 1:
+                place = f"document {document!r}, response {rating.repeat}, step {rating.step}"
+                raise row.error(
+                    f"{run.label} has {len(steps) or 'no'} steps of {rating.task or 'any task'}, "
+                    f"{place}",
+                    "Pass the run that was rated; where several fit, add task or doc_id",
+                )
+            ((step, conclusion),) = steps
+            if rating.conclusion and rating.conclusion.split() != conclusion.split():
+                said = f"in {run.label}, the step is not “{shorten(rating.conclusion, 60)}”"
+                raise row.error(said, "Pass the run that was rated")
+            if rating.score is None:
+                continue
+            rater = rating.rater.strip() or ("" if len(paths) == 1 else str(path))
+            first, _ = rated.setdefault((*step, rater), (row, rating.score))
+            if first is not row:
+                said = f"{rater or 'the rater'} rated this step already in {first.where}"
+                raise row.error(said, "Remove one of them")
+        if len(rated) == before:
+            raise ReadError(f"{path}: no step is rated: pass a file of ratings")
+    rows = [(*key, score) for key, (_, score) in rated.items()]
+    people: pd.DataFrame = pd.DataFrame(rows, columns=[*STEP, "rater", "score"])
+    return people
+
+
+def _rating_rows(path: Path) -> Iterator[Row]:
+    """The rows of a table, or of the ratings in a file of the rating mode."""
+    rows = list(read_objects(path))
+    if len(rows) == 1 and "format" in rows[0].fields:
+        saved = rows[0].parse(RatingFile, "Pass a file that the report's rating mode saved")
+        for at, fields in enumerate(saved.ratings):
+            yield Row(path, f"ratings[{at}]", at, {**fields, "rater": saved.rater})
+        return
+    for row in rows:
+        columns = {*row.fields, *row.cells}
+        name = "human" if "human" in columns else "score"
+        if name == "score" and {"step", "judge", "reply"} <= columns:
+            raise row.error(
+                "the scores are the judge's own, as lmms-rpts export writes them",
+                'Put the scores of people into a column "human"',
+            )
+        # A spreadsheet may have changed the conclusions, so they are not compared.
+        yield replace(row, fields={**row.fields, "score": row.fields.get(name), "conclusion": ""})
