@@ -13,7 +13,7 @@ from pathlib import Path
 
 from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.base.settings import CONFIG, Settings
-from lmms_rpts.commands.doctor.judge import VALID
+from lmms_rpts.commands.doctor import VALID
 from lmms_rpts.judging.registry import BACKENDS
 from lmms_rpts.scoring.metrics import METRICS
 from tests.support.fork_server import ROOT
@@ -66,8 +66,7 @@ def test_commands_for_runs_work_as_printed(demo: Run, tmp_path: Path) -> None:
     with JudgeServer(answer=lambda body: f"Score: {int(VALID in str(body))}") as judge:
         env = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-of-the-test"}
         for command in chosen:
-            quick = " --quick" if "doctor" in command else ""
-            said = perform(command + quick, results, **env)
+            said = perform(command, results, **env)
             assert "sk-of-the-test" not in said
             if written := re.search(r" -o (\S+)", command):
                 assert (results / written[1]).exists(), command
