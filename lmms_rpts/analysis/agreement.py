@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal
 import numpy as np
 from pydantic import BeforeValidator, Field
 
-from lmms_rpts.analysis.dataframes import steps_frame
+from lmms_rpts.analysis.frames import steps_frame
+from lmms_rpts.analysis.summary import plain_frame
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.rows import ReadError, Row, read_objects
 from lmms_rpts.base.schema import Line, Model, Several
@@ -51,13 +52,8 @@ class Agreement:
     raters: Mapping[str, float | None] | None
 
     def frame(self) -> pd.DataFrame:
-        """The table in plain numbers: a statistic M has ``M``, ``M_low`` and ``M_high``."""
-        frame = self.table.drop(columns=[*STATISTICS])
-        for name in STATISTICS:
-            for end, part in {"": "value", "_low": "low", "_high": "high"}.items():
-                frame[name + end] = [getattr(each, part) for each in self.table[name]]
-        plain: pd.DataFrame = frame.astype(dict.fromkeys(frame.columns[4:], float))
-        return plain
+        """The table in plain numbers: a statistic M has ``M``, ``M_low``, ``M_high``, ``M_n``."""
+        return plain_frame(self.table)
 
 
 def agreement(
@@ -122,15 +118,17 @@ def reasons_text(left_out: Mapping[str, int]) -> str:
 
 def _scored_steps(run: Run) -> pd.DataFrame:
     """The steps of a run by ``STEP``; ``fault``: why a step has no score of the judge, or None."""
-    frame: pd.DataFrame = steps_frame([run]).set_index(STEP)
+    frame = steps_frame([run]).set_index(STEP)
     if frame.empty:
         raise RunError(f"{run.label} has no steps: pass a run that RPTS scored")
-    frame["words"] = frame["conclusion"].str.split().str.join(" ")
-    frame["fault"] = frame["score"].map(
-        lambda score: f"no score in {run.label}" if score != score else None
+    columns: pd.DataFrame = frame[["modality", "conclusion"]].assign(
+        score=frame["score"].astype(float),
+        words=frame["conclusion"].str.split().str.join(" "),
+        fault=None,
     )
-    frame.loc[frame["score"].notna() & frame["question"].isna(), "fault"] = "scored by a rule"
-    return frame
+    columns.loc[frame["question"].isna(), "fault"] = "scored by a rule"
+    columns.loc[frame["score"].isna(), "fault"] = f"no score in {run.label}"
+    return columns
 
 
 def statistics_of(scores: Floats, reference: Floats) -> Floats:
