@@ -28,7 +28,7 @@ def command(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Command:
 
 def figures(said: str, row: str) -> list[float]:
     (line,) = [line for line in said.splitlines() if row in line]
-    cells = [cell.strip().replace(",", "") for cell in line.split("│")[3:-1]]
+    cells = line.partition(row)[2].replace(",", "").split()
     return [float(cell) for cell in cells]
 
 
