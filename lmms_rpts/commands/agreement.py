@@ -45,8 +45,8 @@ def agreement(
 
       lmms-rpts agreement GPT=results/small Qwen=rescored human.csv -o table4.tex
     """
-    from lmms_rpts.analysis.agreement import agreement as measure
-    from lmms_rpts.analysis.agreement import reasons_text
+    from lmms_rpts.analysis.agreements import agreement as measure
+    from lmms_rpts.analysis.agreements import reasons_text
     from lmms_rpts.analysis.frames import read_runs
 
     files = check_suffixes(output, SUFFIXES)

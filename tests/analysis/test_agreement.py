@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy.stats import pearsonr, spearmanr
 from sklearn.metrics import cohen_kappa_score
 
-from lmms_rpts.analysis.agreement import (
+from lmms_rpts.analysis.agreements import (
     STATISTICS,
     STEP,
     Agreement,
