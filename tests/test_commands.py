@@ -116,7 +116,7 @@ def test_a_file_of_settings_is_named_before_the_command(
     assert "focus_height" not in said
 
 
-@table("arguments", ["sweep", "no-run"], ["summarize", "no-run"], ["init", "no_task"])
+@table("arguments", ["agreement", "no-run", "other"], ["summarize", "no-run"], ["init", "no_task"])
 def test_a_misspelt_setting_is_refused(
     arguments: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:

@@ -78,12 +78,12 @@ def agreement(
         rated = frames[0].assign(score=people.groupby(STEP)["score"].mean())
         rated["fault"] = rated["score"].map(lambda score: "not rated" if score != score else None)
         frames = [rated, *frames]
-    names = ["reference", *(run.label for run in judges)]
-    joined = pd.concat(frames, axis=1, keys=names).sort_index()
+    # The reference is the first side, each judge a further one.
+    joined = pd.concat(frames, axis=1, keys=range(len(frames))).sort_index()
     scores, words, faults = (
         joined.xs(name, axis=1, level=1) for name in ("score", "words", "fault")
     )
-    reasons = faults.bfill(axis=1)["reference"]  # the first one
+    reasons = faults.bfill(axis=1)[0]  # the first one
     reasons[words.nunique(axis=1) > 1] = "different conclusion"
     reasons[words.isna().any(axis=1)] = "only in one run"
     left_out = {str(reason): int(n) for reason, n in reasons.value_counts().items()}
@@ -98,14 +98,15 @@ def agreement(
     counts = {"steps": len(steps), "documents": int(documents.max()) + 1}
     rows = [
         {"run": run.label, "judge": run.judges, **counts}
-        | _intervals(steps[run.label].to_numpy(), steps["reference"].to_numpy(), documents)
-        for run in judges
+        | _intervals(steps[side].to_numpy(), steps[0].to_numpy(), documents)
+        for side, run in enumerate(judges, 1)
     ]
-    shown = joined["reference"].loc[steps.index, ["modality", "conclusion"]]
+    steps.columns = ["reference", *(run.label for run in judges)]
+    described = joined[0].loc[steps.index, ["modality", "conclusion"]]
     return Agreement(
         reference,
         pd.DataFrame(rows),
-        shown.join(steps).reset_index(),
+        described.join(steps).reset_index(),
         left_out,
         None if people is None else agreement_of_raters(people),
     )
@@ -247,10 +248,9 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
             document = rating.id if rating.doc_id is None else rating.doc_id
             steps = places[rating.task, document, rating.repeat, rating.step]
             if len(steps) != 1:
-                place = f"document {document!r}, response {rating.repeat}, step {rating.step}"
                 raise row.error(
-                    f"{run.label} has {len(steps) or 'no'} steps of {rating.task or 'any task'}, "
-                    f"{place}",
+                    f"{run.label} has {len(steps) or 'no'} steps of {rating.task or 'any task'} "
+                    f"with document {document}, response {rating.repeat}, step {rating.step}"[:400],
                     "Pass the run that was rated; where several fit, add task or doc_id",
                 )
             ((step, conclusion),) = steps
@@ -262,7 +262,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
             rater = rating.rater.strip() or ("" if len(paths) == 1 else str(path))
             first, _ = rated.setdefault((*step, rater), (row, rating.score))
             if first is not row:
-                said = f"{rater or 'the rater'} rated this step already in {first.where}"
+                said = f"{shorten(rater) or 'the rater'} rated this step already in {first.where}"
                 raise row.error(said, "Remove one of them")
         if len(rated) == before:
             raise ReadError(f"{path}: no step is rated: pass a file of ratings")

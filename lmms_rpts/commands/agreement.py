@@ -62,19 +62,19 @@ def agreement(
     if len(runs) < 2 and not ratings:
         fail(f"{run} is the only run: pass another run of its responses, or ratings of people")
     with Console(stderr=True).status("Comparing the scores ..."):
-        found = measure(runs, ratings or None)
-    notes = [_EXPLAINED.format(found.reference)]
-    if found.left_out:
-        total = sum(found.left_out.values())
-        notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(found.left_out)}.")
-    if raters := found.raters:
+        result = measure(runs, ratings or None)
+    notes = [_EXPLAINED.format(result.reference)]
+    if result.left_out:
+        total = sum(result.left_out.values())
+        notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(result.left_out)}.")
+    if raters := result.raters:
         notes.append(
             f"Agreement between {raters['raters']} raters on {raters['steps']:,} shared steps: "
             f"mean pairwise MAE {figure(raters['mae'])}, Krippendorff's alpha (interval; "
             f"Krippendorff 2004) {figure(raters['alpha'])}."
         )
-    title = f"Agreement with {found.reference}"
-    deliver([Table(found.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)
+    title = f"Agreement with {result.reference}"
+    deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)
 
 
 def _holds_ratings(path: Path) -> bool:

@@ -77,12 +77,6 @@ def init(
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
-    if answer is not None and answer.lstrip().startswith("!function"):
-        fail(
-            f"--answer takes {', '.join(ANSWER_FORMS)}. For a grading function of your own, use "
-            f"--answer text here, put the function into a Python file in the new folder, and write "
-            f'"grade: {answer.strip()}" at rpts_transform in its YAML file (docs/your-own-data.md)'
-        )
     parse_choice("--answer", answer, ANSWER_FORMS)
     prompts = parse_choice("--language", language, LANGUAGES) or "en"
     check_name(name)
