@@ -71,7 +71,6 @@ def doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Doctor:
         monkeypatch.delenv(name, raising=False)
     for name in ("NO_PROXY", "no_proxy"):
         monkeypatch.setenv(name, "127.0.0.1,localhost")
-    monkeypatch.setenv("PATH", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}")
     monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path / "kept"))
     monkeypatch.setenv("RPTS_PATH", str(write_folder(tmp_path / "data")))
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in these tests
@@ -322,11 +321,6 @@ def test_data_of_other_benchmarks(
         if each.suffix in (".png", ".jpg"):
             each.unlink()
     assert f"problem {name}" in " ".join(lexical(doctor, **{variable: str(folder)}).text.split())
-
-
-def test_a_grader_without_a_judge(doctor: Doctor, tmp_path: Path) -> None:
-    env = {"CMMATH_PATH": str(write_cmmath(tmp_path / "cmmath")), "CMMATH_GRADER": "judge"}
-    assert "problem CMMaTH" in " ".join(lexical(doctor, **env).text.split())
 
 
 def test_the_cache(doctor: Doctor, tmp_path: Path) -> None:
