@@ -176,12 +176,9 @@ def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[st
 def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | None:
     """Agreement of raters over the ``steps`` that two or more scored; None without such steps.
 
-    ``mae``: mean absolute difference of two raters, averaged over the pairs that share steps;
-    ``alpha``: Krippendorff's alpha for interval data (Content Analysis, 2004, chapter 11), None if
-    all scores are equal.
-
-    Args:
-        people: as from ``read_ratings``.
+    ``people`` is as from ``read_ratings``. ``mae``: mean absolute difference of two raters, averaged
+    over the pairs that share steps; ``alpha``: Krippendorff's alpha for interval data (Content
+    Analysis, 2004, chapter 11), None if all scores are equal.
     """
     wide = people.pivot(index=STEP, columns="rater", values="score")
     shared = wide[wide.count(axis=1) > 1].dropna(axis=1, how="all")
@@ -197,7 +194,6 @@ def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | No
 
 
 # --- files of ratings
-
 
 _Count = Annotated[int, Field(ge=0, lt=2**63)]
 
