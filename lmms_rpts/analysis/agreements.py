@@ -176,7 +176,7 @@ def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[st
 def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | None:
     """Agreement of raters over the ``steps`` that two or more scored; None without such steps.
 
-    ``people`` is as from ``read_ratings``. ``mae``: mean absolute difference of two raters, averaged
+    ``people``: as from ``read_ratings``. ``mae``: mean absolute difference of two raters, averaged
     over the pairs that share steps; ``alpha``: Krippendorff's alpha for interval data (Content
     Analysis, 2004, chapter 11), None if all scores are equal.
     """
