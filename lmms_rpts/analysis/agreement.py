@@ -13,8 +13,8 @@ from lmms_rpts.analysis.measured import Measured
 from lmms_rpts.analysis.ratings import Ratings
 from lmms_rpts.base.escaping import count
 from lmms_rpts.reasoning.tree import Modality
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.scoring.record import MODALITIES, JudgedStep, RptsRecord
 from lmms_rpts.stats.agreement import STATISTICS, Reliability, estimate_groups, reliability_of

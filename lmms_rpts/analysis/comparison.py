@@ -14,9 +14,9 @@ from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.analysis.summary import breakdowns
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.runs.metrics import Metrics
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.rounds import differing_settings
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats import intervals
 from lmms_rpts.stats.intervals import RESAMPLES, Floats, Indices
 from lmms_rpts.stats.permutation import PERMUTATIONS, holm, swap_test
@@ -274,7 +274,7 @@ def document_values(run: Run, metrics: Metrics) -> dict[tuple[str, int], Floats]
         Arrays of the shape (len(metrics),): means over a document's responses, NaN if there is no
         value.
     """
-    of = run.documents()
+    of = run.grouped(attrgetter("key"))
     return {key: _values(of[key], metrics) for key in sorted(of)}
 
 

@@ -10,8 +10,8 @@ from typing import Any
 from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.analysis.summary import Values, breakdowns
 from lmms_rpts.base.rows import Row, read_objects
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 
 _KEYS = ("task", "id", "doc_id")
 Documents = Mapping[tuple[str, str | int], set[Hashable]]

@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING
 
 from lmms_rpts.base.escaping import did_you_mean, shorten
 from lmms_rpts.runs.rating_file import RatedItem, RatedRow, read_rating_file
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 
 if TYPE_CHECKING:

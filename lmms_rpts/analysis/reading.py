@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from itertools import chain
 from pathlib import Path
 
-from lmms_rpts.runs.reading import join_rounds, read_runs_of, split_label, types_in
+from lmms_rpts.runs import reading
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.rounds import differing_coverage, rounds_of
-from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import SAMPLES, RunError
+from lmms_rpts.runs.run import Run, join_rounds
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.registry import BENCHMARKS
@@ -26,39 +25,14 @@ def read_runs(paths: str | Path | Iterable[str | Path]) -> list[Run]:
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
-    return [*chain(*read_all_runs([paths] if isinstance(paths, str | Path) else paths).values())]
+    benchmarks = BENCHMARKS.values()
+    records = {each.record.SCHEMA: each.record for each in benchmarks}
+    return reading.read_runs(paths, records, [each.foreign for each in benchmarks if each.foreign])
 
 
 def read_all_runs(paths: Iterable[str | Path]) -> AllRuns:
-    """Read the runs of all benchmarks at these paths.
-
-    A folder may contain several. Each path must contain at least one run.
-    """
-    records = [each.record for each in BENCHMARKS.values()]
-    places: dict[str, list[str | Path]] = {name: [] for name in BENCHMARKS}
-    for path in paths:
-        place, types = split_label(path)[1], types_in([path], records)
-        own = [
-            name
-            for name, each in BENCHMARKS.items()
-            if each.record in types or (each.foreign and each.foreign(place))
-        ]
-        if not own:
-            if not place.is_dir() or not any(SAMPLES in it.name for it in place.rglob("*.jsonl")):
-                read_runs_of(RptsRecord, [place])  # raises the error of the reader
-            raise RunError(
-                f"{place} contains samples, but neither RPTS scores nor graded answers. Score them "
-                "with lmms-rpts score, or pass a run of a task with filters of lmms-rpts"
-            )
-        for name in own:
-            places[name].append(path)
-    if not any(places.values()):
-        raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
-    return {
-        name: tuple(read_runs_of(BENCHMARKS[name].record, chosen, BENCHMARKS[name].foreign))
-        for name, chosen in places.items()
-        if chosen
-    }
+    """Read the runs of all benchmarks at these paths, by the name of the benchmark."""
+    return sort_runs(read_runs(paths))
 
 
 def sort_runs(runs: Iterable[Run]) -> AllRuns:
@@ -85,7 +59,7 @@ def benchmark_of_runs(runs: Iterable[Run]) -> Benchmark:
 
 def read_run(path: str | Path) -> Run:
     """Read the only run in ``path`` that RPTS scored."""
-    runs = read_runs_of(RptsRecord, [path])
+    runs = reading.read_runs([path], {RptsRecord.SCHEMA: RptsRecord})
     if len(runs) > 1:
         raise RunError(f"{path} contains {len(runs)} runs; pass one of:{_listed(runs)}")
     return runs[0]

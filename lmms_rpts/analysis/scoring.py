@@ -21,7 +21,7 @@ from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import open_budget
-from lmms_rpts.runs.reading import RESULTS, model_name, read_results
+from lmms_rpts.runs.reading import RESULTS, SAMPLES, model_name, read_results
 from lmms_rpts.runs.responses import (
     DocumentKey,
     ResponsesError,
@@ -31,7 +31,6 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.samples import SAMPLES
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.reading import benchmark_of_runs
 from lmms_rpts.base.escaping import did_you_mean, listed, shorten
 from lmms_rpts.runs.metrics import Metric
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.rounds import (
     Figure,
     differing_coverage,
@@ -27,7 +28,6 @@ from lmms_rpts.runs.rounds import (
     there,
 )
 from lmms_rpts.runs.run import Run, of_task
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note

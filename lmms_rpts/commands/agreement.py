@@ -67,8 +67,8 @@ def agreement(
 def _read(paths: Sequence[str], files: Sequence[Path]) -> tuple[Sequence[Run], list[Path]]:
     """The runs, and the files of ratings."""
     from lmms_rpts.analysis.reading import read_run
-    from lmms_rpts.runs.reading import name_runs
-    from lmms_rpts.runs.samples import RunError
+    from lmms_rpts.runs.reading import RunError
+    from lmms_rpts.runs.run import name_runs
 
     rated = [place for each in paths[1:] if _holds_ratings(place := Path(each).expanduser())]
     runs: list[Run] = []

@@ -156,8 +156,7 @@ def _read(
     """Two runs of a benchmark, or several parts of one; and the rounds of each run as text."""
     from lmms_rpts.analysis.comparison import part_of, parts_of
     from lmms_rpts.analysis.reading import read_all_runs, read_rounds
-    from lmms_rpts.runs.reading import name_runs
-    from lmms_rpts.runs.run import of_task
+    from lmms_rpts.runs.run import name_runs, of_task
     from lmms_rpts.tasks.registry import get_benchmark
 
     if run_b is None and by is None:

@@ -77,7 +77,7 @@ def sweep(
     always shown, marked with a *.
     """
     from lmms_rpts.analysis.sweeping import check_settings, sweep_rows
-    from lmms_rpts.runs.reading import read_runs_of
+    from lmms_rpts.runs.reading import read_runs
     from lmms_rpts.scoring.record import RptsRecord
 
     decays = _numbers(decay, float, "--decay", "a number from 0 to 1, as in 0.5,0.9")
@@ -85,7 +85,7 @@ def sweep(
     check_settings(decays, heights, threshold)
     files = check_suffixes(output, _SUFFIXES)
     with Console(stderr=True).status("Reading the run and recomputing scores ..."):
-        found = read_runs_of(RptsRecord, runs)
+        found = read_runs(runs, {RptsRecord.SCHEMA: RptsRecord})
         protect_inputs(found, files)
         parts = [_part(run, task) for run in found]
         rows = {part.label: sweep_rows(part, decays, heights, threshold) for part in parts}

@@ -12,7 +12,7 @@ from pydantic import BeforeValidator, Field, ValidationError
 from lmms_rpts.base.rows import ReadError, read_objects
 from lmms_rpts.base.schema import FieldError, Line, Model, Several, Share, Text, Whole, first_fault
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.samples import RunError
+from lmms_rpts.runs.reading import RunError
 
 FORMAT = "lmms-rpts-ratings"
 VERSION = 1

@@ -110,8 +110,8 @@ class ShownQuestion:
         return " | ".join(self.gold) if self.right is None else self.options[self.right]
 
 
-class ForeignError(FieldError):
-    """The object is of a different kind, such as another file format; the message says so."""
+class VersionError(FieldError):
+    """A record of another version; the message has the remedy."""
 
 
 class Asked(Model):
@@ -369,7 +369,7 @@ class Record(Model):
             raise FieldError("schema_version is missing")
         found = value["schema_version"]
         if type(found) is not int or found != cls.VERSION:
-            raise ForeignError(
+            raise VersionError(
                 f"it was written with schema version {shown(found)}, but this lmms-rpts reads "
                 f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
             )

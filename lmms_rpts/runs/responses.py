@@ -6,6 +6,7 @@ memory does not grow with the length of the responses.
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Collection, Iterator, Mapping
 from contextlib import suppress
@@ -28,7 +29,7 @@ from lmms_rpts.base.rows import (
     row_files,
 )
 from lmms_rpts.base.schema import first_fault
-from lmms_rpts.runs.samples import NOT_METRICS, SAMPLES, TARGET, holds_record
+from lmms_rpts.runs.reading import SAMPLES
 
 # Lists in each other: options, responses to one, a likelihood and whether it is the largest.
 _DEEPEST = 3
@@ -40,6 +41,16 @@ _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 _PIPELINES = (
     ". (Or the outputs of several filter pipelines for one response: run the task with "
     "--reasoning_tags none, so that lmms-eval saves complete responses.)"
+)
+
+
+# What lmms-eval writes into a line beside the values of metrics
+NOT_METRICS = frozenset(
+    {
+        *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
+        *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
+        *("prompt_hash", "target_hash", "filter", "metrics", "model", "round", "rounds"),
+    }
 )
 
 
@@ -254,7 +265,7 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
         [(row if row.offset is None else replace(row, fields={}), None)],
         scored,
         {"accuracy": entry.get("accuracy")} if scored else metrics,
-        entry.get(TARGET) if isinstance(entry.get(TARGET), str) else None,
+        entry.get("target") if isinstance(entry.get("target"), str) else None,
         hash(tuple(each.text for each in texts)),
     )
     if "rounds" not in entry:
@@ -431,6 +442,17 @@ def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
         SavedResponse(None if text is None else storable(text), counted or None)
         for text, counted in zip_longest(texts, tokens[: len(texts)], fillvalue=None)
     ]
+
+
+def holds_record(entry: Mapping[str, Any]) -> bool:
+    """Whether a row has a record of this package."""
+    found = entry.get("filtered_resps")
+    for value in found if isinstance(found, list) else [found]:
+        with suppress(ValueError, RecursionError):
+            record = json.loads(value) if isinstance(value, str) else value
+            if isinstance(record, dict) and str(record.get("schema")).startswith("lmms_rpts."):
+                return True
+    return False
 
 
 def _holds_likelihood(found: object) -> bool:

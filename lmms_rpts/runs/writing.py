@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.runs.reading import RESULTS, read_results, results_beside
-from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.reading import RESULTS, SAMPLES, read_results, results_beside
 
 PIPELINE = "none"
 """Name of the filter pipeline in results, as in our task files."""

@@ -94,7 +94,7 @@ class Benchmark:
     scores_by_part: bool = False
     remedy: str = ""
     answers: AnswerGrader | None = None
-    foreign: Callable[[Path], Any] | None = None
+    foreign: Callable[[Path, str | None], list[Any]] | None = None
     predictions: Callable[[Path, str, str], tuple[Scorer, Sequence[Any]]] | None = None
     tokens: Callable[[str], int | None] = lambda part: None
     images: Callable[[str], Path | None] = lambda part: None

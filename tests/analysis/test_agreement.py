@@ -26,8 +26,8 @@ from lmms_rpts.analysis.agreement import (
 from lmms_rpts.analysis.dataframes import steps_frame
 from lmms_rpts.analysis.ratings import Ratings, read_ratings
 from lmms_rpts.analysis.reading import read_run
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.agreement import (
     STATISTICS,
     estimate_groups,

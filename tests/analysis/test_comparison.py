@@ -16,8 +16,8 @@ from scipy import stats
 
 from lmms_rpts.analysis.comparison import Comparison, MetricDifference, compare_runs, parts_of
 from lmms_rpts.analysis.reading import read_run
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.permutation import EXACT, holm, swap_test
 from tests.support.instances import make_doc

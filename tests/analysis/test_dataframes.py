@@ -20,8 +20,8 @@ from lmms_rpts.analysis.dataframes import (
 )
 from lmms_rpts.analysis.reading import read_run, read_runs
 from lmms_rpts.analysis.summary import summarize
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 from tests.support.tables import table

@@ -11,8 +11,8 @@ from lmms_rpts.analysis.agreement import agreement_with_humans
 from lmms_rpts.analysis.ratings import read_ratings
 from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.runs.rating_file import holds_rating_file
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from tests.support.instances import make_doc
 from tests.support.ratings import file_with, item_with, rated_file, write_ratings
 from tests.support.runs import make_record, write_run

@@ -10,8 +10,8 @@ import pytest
 
 from lmms_rpts.analysis.ratings import LONGEST_TEXT, draw_sample, rated_steps
 from lmms_rpts.analysis.reading import read_run
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from tests.support.instances import make_doc
 from tests.support.runs import STEPS, make_record, write_run
 

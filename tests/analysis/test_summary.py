@@ -13,8 +13,8 @@ from lmms_rpts.analysis.summary import Figures, Summary, summarize
 from lmms_rpts.analysis.tables import best
 from lmms_rpts.report.entries import RptsView
 from lmms_rpts.report.plots import points_of
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.rounds import Figure
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.stats.intervals import estimate_mean
 from tests.analysis.test_sweeping import judged

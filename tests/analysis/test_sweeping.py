@@ -18,9 +18,9 @@ from hypothesis import strategies as st
 from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.analysis.sweeping import sweep
 from lmms_rpts.reasoning import build_tree, format_chain
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.aggregation import mean_of_scored
 from lmms_rpts.tasks.rpts_eval.task import process_results

@@ -13,8 +13,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.schema import FieldError
-from lmms_rpts.runs.reading import read_runs_of
-from lmms_rpts.runs.samples import RunError, read_samples_of
+from lmms_rpts.runs.reading import RunError, read_runs_of, read_samples_of
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rome.scorer import RomeRecord
 from lmms_rpts.tasks.rome.task import process_results
