@@ -22,7 +22,6 @@ from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
-from lmms_rpts.commands.sweep import sweep
 from lmms_rpts.commands.validate import validate
 from lmms_rpts.demo.demo import demo
 
@@ -35,7 +34,7 @@ app = typer.Typer(
 )
 for panel, commands in {
     "Before a run": (init, doctor, estimate, demo),
-    "Look at runs": (report, summarize, compare, sweep, export),
+    "Look at runs": (report, summarize, compare, export),
     "Judges and their answers": (score, validate, rate, agreement),
 }.items():
     for command in commands:

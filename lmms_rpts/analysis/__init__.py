@@ -14,15 +14,11 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.comparison import parts_of as parts_of
-    from lmms_rpts.analysis.dataframes import documents_frame as documents_frame
-    from lmms_rpts.analysis.dataframes import read_frame as read_frame
-    from lmms_rpts.analysis.dataframes import responses_frame as responses_frame
-    from lmms_rpts.analysis.dataframes import steps_frame as steps_frame
-    from lmms_rpts.analysis.dataframes import write_frame as write_frame
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
-    from lmms_rpts.analysis.overview import overview_of as overview_of
+    from lmms_rpts.analysis.frames import read_runs as read_runs
+    from lmms_rpts.analysis.frames import responses_frame as responses_frame
+    from lmms_rpts.analysis.frames import steps_frame as steps_frame
     from lmms_rpts.analysis.ratings import read_ratings as read_ratings
-    from lmms_rpts.analysis.reading import read_runs as read_runs
     from lmms_rpts.analysis.scoring import score as score
     from lmms_rpts.analysis.summary import summarize as summarize
     from lmms_rpts.analysis.sweeping import sweep as sweep
@@ -32,11 +28,9 @@ if TYPE_CHECKING:
 _MODULES = {
     "analysis.agreement": "agreement_of_judges agreement_with_humans",
     "analysis.comparison": "compare_runs parts_of",
-    "analysis.dataframes": "documents_frame read_frame responses_frame steps_frame write_frame",
+    "analysis.frames": "read_runs responses_frame steps_frame",
     "analysis.estimate": "estimate_need",
-    "analysis.overview": "overview_of",
     "analysis.ratings": "read_ratings",
-    "analysis.reading": "read_runs",
     "analysis.scoring": "score",
     "analysis.summary": "summarize",
     "analysis.sweeping": "sweep",

@@ -7,94 +7,64 @@ and average rank are means over dimensions (github.com/FudanDISC/ReForm-Eval, df
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.tables import Sheet
-from lmms_rpts.base.escaping import shorten
-from lmms_rpts.runs.rounds import NONE, Figure
+from lmms_rpts.stats.intervals import Interval
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, GROUPS, TASKS
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.summary import Figures
+    import pandas as pd
 
-_METHODS = ("generation", "likelihood")
+METHODS = ("generation", "likelihood")
+
+Scores = Mapping[str, Mapping[str, Interval]]
+"""By model and name in ``DIMENSIONS``; ``n`` is the number of sets."""
 
 
-@dataclass(frozen=True, slots=True)
-class DimensionScore:
-    """A model's mean over ``sets`` sets ``of`` a dimension, in percent, with its 95% interval.
+def dimension_scores(models: pd.DataFrame, method: str) -> Scores:
+    """The scores by dimension, in percent, of the table of a `Summary` of single tasks.
 
     The interval combines the intervals of the sets, assumed independent, separately below and above
-    (a single set keeps its interval); None if a set has none. ``online``: number of sets whose
-    score is that of the dialogue with the model's own answers.
-    """
-
-    value: float
-    low: float | None
-    high: float | None
-    sets: int
-    of: int
-    online: int = 0
-
-    @property
-    def text(self) -> str:
-        """The score with its interval and, in brackets, what it does not cover."""
-        partial = f"{self.sets} of {self.of}" if self.sets < self.of else ""
-        online = "online" if self.online == self.sets else f"{self.online} online"
-        note = ", ".join(filter(None, (partial, online * bool(self.online))))
-        interval = "" if self.low is None else f" [{self.low:.0f}, {self.high:.0f}]"
-        return f"{self.value:.1f}{interval}{f' ({note})' if note else ''}"
-
-
-Scores = Mapping[str, Mapping[str, DimensionScore]]  # by model and name in DIMENSIONS
-
-
-def dimension_scores(models: Sequence[Figures], method: str) -> Scores:
-    """The scores by dimension, of models' figures on each task.
-
-    Where a dialogue was also run online, that score counts: the publishers run dialogues online.
+    (a single set keeps its interval); there is none if a set has none. Where a dialogue was also
+    run online, with the model's own answers, that score counts: the publishers run dialogues so.
     """
     names = {dimension: name for name, dimension in DIMENSIONS.items()}
-    found: dict[str, dict[str, dict[str, tuple[bool, Figure]]]] = {}
-    for each in models:
-        task = TASKS.get(each.task)
+    sets: dict[str, dict[str, dict[str, Interval]]] = {}
+    for row in models.to_dict("records"):
+        task = TASKS.get(row["task"])
         if task is None or task.method != method:
             continue
-        figure = each.metrics["cider" if task.set.kind == "caption" else "accuracy"]
-        if figure.value is not None:
-            sets = found.setdefault(each.model, {}).setdefault(names[task.set.dimension], {})
-            if task.online or task.set.name not in sets:
-                sets[task.set.name] = task.online, figure
-    sizes = _sizes(method)
+        score = row["cider" if task.set.kind == "caption" else "accuracy"]
+        own = sets.setdefault(row["model"], {}).setdefault(names[task.set.dimension], {})
+        if score.value is not None and (task.online or task.set.name not in own):
+            own[task.set.name] = score
     return {
-        model: {name: _mean([*sets.values()], sizes[name]) for name, sets in by_name.items()}
-        for model, by_name in found.items()
+        model: {name: _mean(list(own.values())) for name, own in by_name.items() if own}
+        for model, by_name in sets.items()
+        if any(by_name.values())
     }
 
 
-def _sizes(method: str) -> dict[str, int]:
+def _mean(sets: Sequence[Interval]) -> Interval:
+    value = 100 * fmean(score.value or 0.0 for score in sets)
+    errors = [
+        (score.value - score.low, score.high - score.value)
+        for score in sets
+        if score.value is not None and score.low is not None and score.high is not None
+    ]
+    if len(errors) < len(sets):
+        return Interval(value, n=len(sets))
+    below, above = (100 * math.hypot(*ends) / len(sets) for ends in zip(*errors, strict=True))
+    return Interval(value, max(0.0, value - below), min(100.0, value + above), len(sets))
+
+
+def sizes(method: str) -> dict[str, int]:
     """The number of sets of each dimension that has any with this method."""
     end = "_likelihood" if method == "likelihood" else ""
-    found = {name: len(GROUPS.get(f"reform_{name}{end}", ())) for name in DIMENSIONS}
-    return {name: size for name, size in found.items() if size}
-
-
-def _mean(sets: Sequence[tuple[bool, Figure]], of: int) -> DimensionScore:
-    online = sum(online for online, _ in sets)
-    value = 100 * fmean(each.value or 0.0 for _, each in sets)
-    errors = [
-        (each.value - each.low, each.high - each.value)
-        for _, each in sets
-        if each.value is not None and each.low is not None and each.high is not None
-    ]
-    low = high = None
-    if len(errors) == len(sets):
-        below, above = (100 * math.hypot(*each) / len(sets) for each in zip(*errors, strict=True))
-        low, high = max(0.0, value - below), min(100.0, value + above)
-    return DimensionScore(value, low, high, len(sets), of, online)
+    counts = {name: len(GROUPS.get(f"reform_{name}{end}", ())) for name in DIMENSIONS}
+    return {name: size for name, size in counts.items() if size}
 
 
 def average_ranks(scores: Scores) -> dict[str, float]:
@@ -102,79 +72,60 @@ def average_ranks(scores: Scores) -> dict[str, float]:
 
     Ties share the mean rank. Empty without such dimensions, or with a single model.
     """
-    common = [name for name in DIMENSIONS if all(name in each for each in scores.values())]
-    if len(scores) < 2 or not common:
+    import pandas as pd
+
+    values = pd.DataFrame(
+        {model: {name: score.value for name, score in own.items()} for model, own in scores.items()}
+    ).dropna()
+    if len(scores) < 2 or values.empty:
         return {}
-
-    def rank(name: str, own: float) -> float:
-        values = [each[name].value for each in scores.values()]
-        return sum(value > own for value in values) + (values.count(own) + 1) / 2
-
-    return {
-        model: fmean(rank(name, of[name].value) for name in common) for model, of in scores.items()
-    }
+    ranks = values.astype(float).rank(axis=1, ascending=False).mean()
+    return {str(model): float(rank) for model, rank in ranks.items()}
 
 
-def dimension_numbers(models: Sequence[Figures]) -> dict[str, Any]:
-    """Dimension scores and average ranks by method, for JSON; empty without any."""
-    numbers: dict[str, Any] = {}
-    for method in _METHODS:
-        if scores := dimension_scores(models, method):
-            of_models = {
-                model: {name: asdict(score) for name, score in of.items()}
-                for model, of in scores.items()
-            }
-            numbers[method] = {"dimensions": of_models, "average_ranks": average_ranks(scores)}
-    return {"dimensions": numbers} if numbers else {}
+def dimension_tables(models: pd.DataFrame) -> dict[str, tuple[pd.DataFrame, list[str]]]:
+    """For each method that has results: a row per model, and notes on what it does not cover.
 
+    The columns are the dimensions (in percent), their ``average``, and the ``rank``; a model that
+    lacks a dimension of others has no average.
+    """
+    import pandas as pd
 
-def dimension_sheets(models: Sequence[Figures]) -> Iterator[Sheet]:
-    """A table for each method that has results."""
-    for method in _METHODS:
-        scores, sizes = dimension_scores(models, method), _sizes(method)
-        if not scores:
+    tables = {}
+    for method in METHODS:
+        if not (scores := dimension_scores(models, method)):
             continue
+        known = sizes(method)
+        shown = [name for name in known if any(name in own for own in scores.values())]
         ranks = average_ranks(scores)
-        common = sum(all(name in each for each in scores.values()) for name in DIMENSIONS)
-        shown = [name for name in DIMENSIONS if any(name in each for each in scores.values())]
-        heads = [name.replace("crossmodal", "cross-modal") for name in shown]
-        rank = "rank" if common == len(sizes) else f"rank ({common} of {len(sizes)})"
-        rows = [
-            [
-                shorten(model, 40),
-                *(of[name].text if name in of else NONE for name in shown),
-                _average(of, shown, sizes),
-                *([f"{ranks[model]:.2f}"] if ranks else []),
+        rows: list[dict[str, Any]] = []
+        notes = []
+        for model, own in scores.items():
+            whole = len(own) == len(shown)
+            average = fmean(score.value or 0.0 for score in own.values()) if whole else None
+            cells = {name: own.get(name, Interval(None)) for name in shown}
+            rows.append({"model": model, **cells, "average": average, "rank": ranks.get(model)})
+            partial = [
+                f"{own[name].n} of {known[name]} sets of {name}"
+                for name in shown
+                if name in own and own[name].n < known[name]
             ]
-            for model, of in scores.items()
-        ]
-        title = (
-            f"ReForm-Eval by dimension, {method} (percent; captions: CIDEr x 100; k of n sets; "
-            "online: dialogues with the model's own answers)"
-        )
-        yield Sheet(title, ["model", *heads, "average", *[rank] * bool(ranks)], 1, [rows])
+            if missing := len(known) - len(own):
+                partial.append(f"none of {missing} dimensions")
+            if partial:
+                notes.append(f"{model}: {', '.join(partial)}")
+        table = pd.DataFrame(rows)
+        tables[method] = (table if ranks else table.drop(columns="rank"), notes)
+    return tables
 
 
-def _average(
-    scores: Mapping[str, DimensionScore], shown: Sequence[str], sizes: Mapping[str, int]
-) -> str:
-    """The mean over dimensions; none if the model lacks a dimension that others have."""
-    if len(scores) < len(shown):
-        return NONE
-    value = f"{fmean(each.value for each in scores.values()):.1f}"
-    sets, of = sum(each.sets for each in scores.values()), sum(sizes.values())
-    if sets == of:
-        return value
-    return f"{value} ({len(scores)} of {len(sizes)} dimensions, {sets} of {of} sets)"
-
-
-def averages(models: Sequence[Figures]) -> dict[tuple[str, str], dict[str, Figure]]:
+def averages(models: pd.DataFrame) -> dict[tuple[str, str], Interval]:
     """The averages over dimensions by method and model; None if not all sets of all count."""
-    found: dict[tuple[str, str], dict[str, Figure]] = {}
-    for method in _METHODS:
-        sizes = _sizes(method)
-        for model, of in dimension_scores(models, method).items():
-            whole = all(name in of and of[name].sets == size for name, size in sizes.items())
-            value = fmean(each.value for each in of.values()) if whole else None
-            found[method, model] = {"average": Figure(value)}
+    found = {}
+    for method in METHODS:
+        known = sizes(method)
+        for model, own in dimension_scores(models, method).items():
+            whole = all(name in own and own[name].n == size for name, size in known.items())
+            value = fmean(score.value or 0.0 for score in own.values()) if whole else None
+            found[method, model] = Interval(value)
     return found

@@ -1,75 +1,32 @@
-"""Summary of the runs of a benchmark: models side by side, with breakdowns and warnings."""
+"""Summary of the runs of a benchmark: models side by side, with intervals and warnings."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import chain
 from shlex import quote
-from statistics import fmean
+from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.reading import benchmark_of_runs
-from lmms_rpts.base.escaping import did_you_mean, listed, shorten
+from lmms_rpts.analysis.frames import benchmark_of, breakdown, response_metrics, values_frame
+from lmms_rpts.base.escaping import listed
 from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
-from lmms_rpts.runs.rounds import (
-    Figure,
-    differing_coverage,
-    differing_settings,
-    document_means,
-    mean_tokens,
-    over_rounds,
-    rounds_of,
-    same_rounds,
-    there,
-)
-from lmms_rpts.runs.run import Run, of_task
+from lmms_rpts.runs.run import Run, of_task, rounds_of
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note
-from lmms_rpts.stats.intervals import Indices, estimate_mean, numbered
+from lmms_rpts.stats.intervals import Interval, estimate_mean, numbered
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
     import pandas as pd
 
-Values = Callable[[Any], Sequence[str | None]]
-"""The values of a breakdown that a record has; None: no value in the data."""
-
-Rounds = Sequence[Sequence[Any]]
-"""The responses of each round."""
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """The figures of one model on some documents.
-
-    Attributes:
-        by: the breakdown that the documents are a group of; empty: all documents.
-        group: its value of these documents; None: no value in the data.
-        task: the task, if each is summarized separately; else empty.
-        rounds: number of its runs that cover any of them.
-        documents: number of documents.
-        responses: its responses to them, over all rounds.
-        unscored: number of responses without a value of the first metric.
-        tokens: tokens per response, if reported; without an interval.
-        metrics: figures of the metrics, by name.
-    """
-
-    by: str
-    group: str | None
-    task: str
-    model: str
-    rounds: int
-    documents: int
-    responses: int
-    unscored: int
-    tokens: Figure
-    metrics: Mapping[str, Figure]
+Labels = Mapping[str, Mapping[Any, str]]
+"""Further breakdowns by name: the label of each cluster of documents."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,65 +34,50 @@ class Summary:
     """Models side by side.
 
     Attributes:
-        rows: the figures over all documents (of each task, if these are summarized separately),
-            then those of the groups of each breakdown.
+        table: a row per breakdown, group, task (if tasks are summarized separately, else empty)
+            and model; all documents come last, with an empty breakdown and group. Columns: ``by``,
+            ``group``, ``task``, ``model``; ``rounds``, ``documents``, ``responses``, and those
+            ``unscored``; ``tokens`` per response and each metric as an `Interval`.
         warnings: why some numbers are not comparable or incomplete.
     """
 
     benchmark: Benchmark
-    rows: tuple[Figures, ...]
+    table: pd.DataFrame
     warnings: tuple[str, ...]
 
-    def __repr__(self) -> str:
-        models = shorten(", ".join(dict.fromkeys(each.model for each in self.models)), 120)
-        return f"<Summary of {self.benchmark.title}: {models}>"
-
     @property
-    def models(self) -> list[Figures]:
-        """The figures over all documents, or over those of each task."""
-        return self.of("")
-
-    def of(self, by: str) -> list[Figures]:
-        """The figures of the groups of a breakdown."""
-        return [row for row in self.rows if row.by == by]
-
-    @property
-    def dimensions(self) -> Any:
-        """The module that averages the sets of ReForm-Eval; None for other benchmarks."""
-        if self.benchmark.name != "reform":
-            return None
-        from lmms_rpts.analysis import dimensions
-
-        return dimensions
+    def models(self) -> pd.DataFrame:
+        """The rows over all documents, or over those of each task."""
+        rows: pd.DataFrame = self.table[self.table["group"] == ""]
+        return rows
 
     def frame(self) -> pd.DataFrame:
-        """A row for each of ``rows``, with the fields of ``Figures`` as columns.
+        """The table as plain numbers: a figure M has the columns ``M``, ``M_low``, ``M_high``,
+        ``M_n``, and with several rounds ``M_sd``."""
+        return plain_frame(self.table)
 
-        A figure M has the columns ``M``, ``M_sd``, ``M_low``, ``M_high``, ``M_n``.
-        """
-        import pandas as pd
 
-        frame = pd.json_normalize(self.to_dict()["rows"], sep="_")
-        names = [
-            str(name).removeprefix("metrics_").removesuffix("_value") for name in frame.columns
-        ]
-        frame.columns = pd.Index(names)
-        # Columns of only None would be no numbers.
-        numbers = dict.fromkeys(names[names.index("tokens") :], float)
-        typed: pd.DataFrame = frame.astype(numbers)
-        return typed
+def plain_frame(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose intervals are columns of numbers: value, ``_low``, ``_high``, ``_n``, ``_sd``;
+    columns without any value are left out."""
+    import pandas as pd
 
-    def to_dict(self) -> dict[str, Any]:
-        """The whole summary, for JSON."""
-        whole = {"rows": [asdict(row) for row in self.rows], "warnings": self.warnings}
-        return whole | (self.dimensions.dimension_numbers(self.models) if self.dimensions else {})
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        cells = list(table[name])
+        if not any(isinstance(cell, Interval) for cell in cells):
+            columns[name] = cells
+            continue
+        for end in ("value", "low", "high", "n", "sd"):
+            values = [getattr(cell, end, None) for cell in cells]
+            if end == "value" or any(value is not None for value in values):
+                columns[name if end == "value" else f"{name}_{end}"] = values
+    frame: pd.DataFrame = pd.DataFrame(columns)
+    return frame
 
 
 def summarize(
-    runs: Sequence[Run],
-    by: Sequence[str] = (),
-    task: str | None = None,
-    labels: Mapping[str, Values] | None = None,
+    runs: Sequence[Run], by: str | Sequence[str] = (), labels: Labels | None = None
 ) -> Summary:
     """Summarize runs of one benchmark side by side.
 
@@ -145,120 +87,154 @@ def summarize(
     Several rounds have their mean and sample standard deviation (n - 1).
 
     Args:
-        by: names of breakdowns: attributes of the benchmark's questions, or ``labels``.
-        task: only the responses to this task.
+        by: breakdowns: attributes of the benchmark's questions, or ``labels``.
         labels: further breakdowns, as ``joining.read_labels`` returns them.
 
     Raises:
-        RunError: if there is no run, none that has the task, or no such breakdown.
+        RunError: if there is no run, runs of several benchmarks, or no such breakdown.
     """
-    benchmark = benchmark_of_runs(runs)
-    known = breakdowns(benchmark) | dict(labels or {})
-    if unknown := next((name for name in by if name not in known), None):
-        raise RunError(f"Unknown breakdown {unknown!r}; known breakdowns: {', '.join(known)}")
-    others = [run.label for run in runs if of_task(run, task) is None]
-    if len(others) == len(runs):
-        tasks = sorted({name for run in runs for name in run.tasks})
-        raise RunError(
-            f"No run has the task {task}.{did_you_mean(str(task), tasks)} Tasks of the runs: "
-            f"{', '.join(tasks)}"
-        )
-    parts = _parts(benchmark, [part for run in runs if (part := of_task(run, task)) is not None])
-    rounds = {name: rounds_of(own) for name, own in parts.items()}
-    rows = [*_rows(benchmark, rounds, "", lambda record: (None,))]
-    for name in dict.fromkeys((benchmark.by[0], *by)):
-        rows += _rows(benchmark, rounds, name, known[name])
-    warnings = [f"{listed(others)}: no responses to the task {task}"] if others else []
-    return Summary(benchmark, tuple(rows), (*warnings, *_warnings(benchmark, parts, rounds)))
-
-
-def breakdowns(benchmark: Benchmark) -> dict[str, Values]:
-    """The breakdowns of a benchmark by name: attributes of its questions."""
-    return {name: partial(_values, name) for name in benchmark.by}
-
-
-def _values(name: str, record: Any) -> Sequence[str | None]:
-    """The values of an attribute of a record's question, each once, as text."""
-    value = getattr(record.instance, name)
-    several = (value or (None,)) if isinstance(value, tuple) else (value,)
-    return list(dict.fromkeys(None if each is None else str(each) for each in several))
-
-
-def _parts(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """The runs, by task if each task is summarized separately."""
-    if not benchmark.by_task:
-        return {"": list(runs)}
-    tasks = sorted({task for run in runs for task in run.tasks}, key=partial(_order, benchmark))
-    return {task: [part for run in runs if (part := of_task(run, task))] for task in tasks}
-
-
-def _order(benchmark: Benchmark, value: str | None) -> tuple[object, ...]:
-    """Sort key: tasks and parts in the order of their benchmark, then others, numbers by size."""
-    order, text = (*benchmark.tasks, *benchmark.tasks.values()), value or ""
-    known = order.index(text) if text in order else len(order)
-    return (value is None, known, len(text) if text.isdigit() else 0, text)
+    benchmark, labels = benchmark_of(runs), labels or {}
+    breakdowns, known = [by] if isinstance(by, str) else list(by), (*benchmark.by, *labels)
+    if unknown := [name for name in breakdowns if name not in known]:
+        raise RunError(f"Unknown column {unknown[0]!r} for --by; columns: {', '.join(known)}")
+    parts = _parts(benchmark, runs)
+    models = {task: rounds_of(own) for task, own in parts.items()}
+    frame = _with_rounds(values_frame(benchmark, runs), models, benchmark.by_task)
+    return Summary(
+        benchmark=benchmark,
+        table=_table(frame, benchmark, breakdowns, labels),
+        warnings=tuple(_warnings(benchmark, parts, models)),
+    )
 
 
 Models = Mapping[str, Mapping[str, Sequence[Run]]]
 """The rounds of each model, by task (an empty name: all tasks together) and model."""
 
 
-def _rows(benchmark: Benchmark, models: Models, by: str, values_of: Values) -> Iterator[Figures]:
-    """The figures of the models on the responses with each value of a breakdown."""
-    found: dict[str | None, dict[tuple[str, str], list[list[Any]]]] = {}
-    for task, rounds_of_models in models.items():
-        for model, runs in rounds_of_models.items():
-            for run in runs:
-                of_round: dict[str | None, list[Any]] = {}
-                for record in run.responses:
-                    for value in values_of(record):
-                        of_round.setdefault(value, []).append(record)
-                for value, records in of_round.items():
-                    found.setdefault(value, {}).setdefault((task, model), []).append(records)
-    for value in sorted(found, key=partial(_order, benchmark)):
-        for of, rounds in found[value].items():
-            yield _figures(benchmark.metrics.values(), rounds, (by, value, *of))
+def _parts(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, list[Run]]:
+    """The runs, by task if each task is summarized separately."""
+    if not benchmark.by_task:
+        return {"": list(runs)}
+    tasks = sorted({task for run in runs for task in run.tasks}, key=_order(benchmark))
+    return {task: [part for run in runs if (part := of_task(run, task))] for task in tasks}
+
+
+def _order(benchmark: Benchmark) -> Callable[[str], tuple[object, ...]]:
+    """Sort key: tasks and parts in the order of their benchmark, then others, numbers by size."""
+    order = [*benchmark.tasks, *benchmark.tasks.values()]
+
+    def key(name: str) -> tuple[object, ...]:
+        known = order.index(name) if name in order else len(order)
+        return (known, len(name) if name.isdigit() else 0, name)
+
+    return key
+
+
+def _with_rounds(frame: pd.DataFrame, models: Models, by_task: bool) -> pd.DataFrame:
+    """The frame with the ``part`` of the table, ``model`` and ``round`` of each response."""
+    rounds = {
+        (part, run.label): (model, number)
+        for part, own in models.items()
+        for model, runs in own.items()
+        for number, run in enumerate(runs)
+    }
+    part = list(frame["task"]) if by_task else [""] * len(frame)
+    places = [rounds[place] for place in zip(part, frame["run"], strict=True)]
+    placed: pd.DataFrame = frame.assign(
+        part=part,
+        model=[model for model, _ in places],
+        round=[number for _, number in places],
+        document=numbered(list(frame["document"])),
+        cluster_number=numbered(list(frame["cluster"])),
+    )
+    return placed
+
+
+def _table(
+    frame: pd.DataFrame, benchmark: Benchmark, breakdowns: Sequence[str], labels: Labels
+) -> pd.DataFrame:
+    import pandas as pd
+
+    rows: list[dict[str, Any]] = []
+    order = _order(benchmark)
+    for by in breakdowns:
+        values: list[Any]
+        if by in labels:
+            values = [labels[by].get(cluster) for cluster in frame["cluster"]]
+        else:
+            values = [breakdown(by, record) for record in frame["record"]]
+        groups = frame.assign(group=pd.Series(values, frame.index)).explode("group")
+        groups["group"] = groups["group"].fillna(NOT_GIVEN)
+        for name in sorted(groups["group"].unique(), key=lambda it: (it == NOT_GIVEN, *order(it))):
+            rows += _rows(groups[groups["group"] == name], benchmark, by, name)
+    rows += _rows(frame, benchmark, "", "")
+    table: pd.DataFrame = pd.DataFrame(rows)
+    return table
+
+
+NOT_GIVEN = "(not given)"
+"""The name of the group of documents without a value of the breakdown."""
+
+
+def _rows(
+    frame: pd.DataFrame, benchmark: Benchmark, by: str, group: str
+) -> Iterator[dict[str, Any]]:
+    """The figures of the models on these responses."""
+    metrics = list(benchmark.metrics.values())
+    for (part, model), own in frame.groupby(["part", "model"], sort=False):
+        rounds = [responses for _, responses in own.groupby("round")]
+        tokens = [responses["tokens"].dropna() for responses in rounds]
+        yield {
+            "by": by,
+            "group": group,
+            "task": part,
+            "model": model,
+            "rounds": len(rounds),
+            "documents": own["document"].nunique(),
+            "responses": len(own),
+            "unscored": int(own[metrics[0].name].isna().sum()),
+            "tokens": _over_rounds([float(it.mean()) for it in tokens], len(tokens[0])),
+            **_figures(own, rounds, benchmark),
+        }
 
 
 def _figures(
-    metrics: Iterable[Metric], rounds: Rounds, of: tuple[str, str | None, str, str]
-) -> Figures:
-    """The figures of a model; ``of``: the first four fields."""
-    by, group, task, model = of
-    responses = [*chain.from_iterable(rounds)]
-    instances = {record.instance.key: record.instance for record in rounds[0]}
-    clusters = numbered([each.cluster for each in instances.values()])
-    first = next(iter(metrics))
-    return Figures(
-        by=by,
-        group=group,
-        task=task,
-        model=model,
-        rounds=len(rounds),
-        documents=len({record.instance.key for record in responses}),
-        responses=len(responses),
-        unscored=sum(first.of(record) is None for record in responses),
-        tokens=mean_tokens([[record.tokens for record in records] for records in rounds]),
-        metrics={each.name: _figure(each, rounds, clusters) for each in metrics},
-    )
+    responses: pd.DataFrame, rounds: Sequence[pd.DataFrame], benchmark: Benchmark
+) -> dict[str, Interval]:
+    """The figure of each metric over documents, each with the mean of its responses."""
+    names = [metric.name for metric in response_metrics(benchmark)]
+    keys = ["round", "document", "cluster_number"]
+    documents = responses.groupby(keys, sort=False)[names].mean()
+    means = documents.groupby("round").mean()
+    clusters = documents.index.get_level_values("cluster_number").to_numpy()
+    figures: dict[str, Interval] = {}
+    for name, metric in benchmark.metrics.items():
+        if metric.over:
+            values = [metric.over(list(own["record"])) for own in rounds]
+            figures[name] = _over_rounds([math.nan if it is None else it for it in values])
+        elif len(rounds) > 1:
+            figures[name] = _over_rounds(list(means[name]))
+        else:
+            figures[name] = _over_documents(metric, documents[name].to_numpy(), clusters)
+    return figures
 
 
-def _figure(metric: Metric, rounds: Rounds, clusters: Indices) -> Figure:
-    """The figure of a metric over documents, each with the mean of its responses with a value."""
-    if metric.over:
-        values = [metric.over(records) for records in rounds]
-        return over_rounds([None if it is None or math.isnan(it) else it for it in values])
-    means = [
-        document_means((record.instance.key, metric.of(record)) for record in records)
-        for records in rounds
-    ]
-    known = [there(each) for each in means]
-    if len(rounds) > 1:
-        return over_rounds([math.fsum(each) / len(each) if each else None for each in known])
-    kind = metric.kind
-    share = all(each in (0, 1) for each in known[0]) if kind is None else kind == "share"
-    found = estimate_mean(means[0], clusters, share, kind != "count")
-    return Figure(found.value, None, found.low, found.high, found.n)
+def _over_documents(metric: Metric, values: Any, clusters: Any) -> Interval:
+    share = metric.kind == "share"
+    if metric.kind is None:
+        share = bool(((values == 0) | (values == 1) | (values != values)).all())
+    return estimate_mean(values, clusters, share, metric.kind != "count")
+
+
+def _over_rounds(means: Sequence[float], n: int | None = None) -> Interval:
+    """The mean and sample standard deviation of one value per round; ``n``: of a single round."""
+    values = [float(mean) for mean in means if not math.isnan(mean)]
+    if not values:
+        return Interval(None)
+    if len(means) == 1:
+        return Interval(values[0], n=1 if n is None else n)
+    sd = stdev(values) if len(values) > 1 else None
+    return Interval(fmean(values), n=len(values), sd=sd)
 
 
 # --- warnings ------------------------------------------------------------------------------------
@@ -268,21 +244,62 @@ def _warnings(
     benchmark: Benchmark, parts: Mapping[str, Sequence[Run]], models: Models
 ) -> Iterator[str]:
     """Why some numbers of runs are not comparable or incomplete."""
-    first = next(iter(benchmark.metrics.values()))
-    yield from differing_settings([*chain.from_iterable(parts.values())])
-    yield from dict.fromkeys(
-        line for rounds in models.values() for line in same_rounds(rounds, first.of)
+    runs = list(chain.from_iterable(parts.values()))
+    yield from stopped_runs(runs)
+    yield from differing_settings(runs)
+    for task, of_part in models.items():
+        yield from _differing_documents(of_part, f" of {task}" * bool(task))
+    for task, own in parts.items():
+        for run in own:
+            for line in _left_out(benchmark, run, f" to {task}" * bool(task)):
+                yield f"{run.label}: {line}"
+
+
+def stopped_runs(runs: Sequence[Run]) -> list[str]:
+    """Warnings about runs whose judging stopped before its end."""
+    reasons = {run.label: run.stopped for run in runs if run.stopped}
+    return [
+        f"{label}: judging stopped before its end ({reason}): run the same lmms-rpts score again "
+        "to complete it"
+        for label, reason in reasons.items()
+    ]
+
+
+def differing_settings(runs: Sequence[Run]) -> list[str]:
+    """Warnings about settings of the scores that differ between runs of one benchmark."""
+    differing = []
+    scorings = {run.label: run.scorings for run in runs}
+    names = dict.fromkeys(
+        name for own in scorings.values() for one in own for name in type(one).model_fields
     )
-    for task, rounds in models.items():
-        keys = {
-            model: {each.instance.key for run in runs for each in run.responses}
-            for model, runs in rounds.items()
-        }
-        yield from differing_coverage("models", keys, f"documents{f' of {task}' * bool(task)}")
-    for task, runs in parts.items():
-        for run in runs:
-            for said in _left_out(benchmark, run, f" to {task}" * bool(task)):
-                yield f"{run.label}: {said}"
+    names.pop("comparable", None)  # it follows from the judge
+    for name in names:
+        users: dict[object, list[str]] = {}
+        for label, own in scorings.items():
+            for value in dict.fromkeys(getattr(one, name) for one in own):
+                if value is not None:  # a setting that these scores don't depend on
+                    users.setdefault(value, []).append(label)
+        if len(users) > 1:
+            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
+            differing.append(f"{name.replace('_', ' ')}: {shown}")
+    if not differing:
+        return []
+    return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
+
+
+def _differing_documents(models: Mapping[str, Sequence[Run]], where: str) -> Iterator[str]:
+    """A warning if the models cover different documents."""
+    covered = {
+        model: {record.instance.key for run in rounds for record in run.responses}
+        for model, rounds in models.items()
+    }
+    common = set.intersection(*covered.values())
+    if any(keys != common for keys in covered.values()):
+        counts = listed([f"{len(keys)} by {model}" for model, keys in covered.items()])
+        yield (
+            f"the models cover different documents{where}: {counts}; {len(common)} are common to "
+            "all"
+        )
 
 
 def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
@@ -290,22 +307,17 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
     records, of = run.responses, f"of {len(run.responses)} responses{where}"
     first = next(iter(benchmark.metrics.values()))
     accuracy = benchmark.metrics.get("accuracy", first)
-    undecided = [each for each in records if each.undecided]
+    undecided = [record for record in records if record.undecided]
     unscored = [
-        each.reason
-        for each in records
-        if first.of(each) is None and not (each.undecided and accuracy is first)
+        record.reason
+        for record in records
+        if first.of(record) is None and not (record.undecided and accuracy is first)
     ]
     if unscored:
-        said = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
-        yield f"{said} ({_most(unscored)})"
+        line = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
+        yield f"{line} ({_most(unscored)})"
     if undecided:
-        ends = list[float]()
-        for otherwise in (0.0, 1.0):
-            values = (otherwise if each.undecided else accuracy.of(each) for each in records)
-            pairs = zip((each.instance.key for each in records), values, strict=True)
-            ends.append(fmean(there(document_means(pairs))))
-        low, high = ends
+        low, high = (_accuracy_if(records, accuracy, value) for value in (0.0, 1.0))
         note = undecided_note(len(undecided), len(records), low, high, where)
         folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
         yield note + (benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}")
@@ -315,9 +327,19 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
             failed.setdefault(name.replace("_", " "), []).append(finding.error)
     for name, errors in failed.items():
         yield f"for {len(errors)} {of}, the judge's answer on {name} is missing ({_most(errors)})"
-    problems = (each.transform.problems for each in records if isinstance(each, RptsRecord))
-    if cut := sum(any(each.startswith(CUT) for each in of_one) for of_one in problems):
+    problems = (record.transform.problems for record in records if isinstance(record, RptsRecord))
+    if cut := sum(any(line.startswith(CUT) for line in lines) for lines in problems):
         yield f"the thinking of {cut} {of} is too long: only passages of it are judged"
+
+
+def _accuracy_if(records: Sequence[Any], accuracy: Metric, otherwise: float) -> float:
+    """The accuracy over documents if all undecided answers had this value."""
+    documents: dict[Any, list[float]] = {}
+    for record in records:
+        value = otherwise if record.undecided else accuracy.of(record)
+        if value is not None:
+            documents.setdefault(record.instance.key, []).append(value)
+    return fmean(fmean(values) for values in documents.values())
 
 
 def _most(reasons: Sequence[str | None]) -> str:

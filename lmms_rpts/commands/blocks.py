@@ -168,7 +168,7 @@ class Output:
             case ".tex":
                 return latex_of(self.blocks)
             case ".csv":
-                from lmms_rpts.analysis.dataframes import for_spreadsheets  # imports pandas
+                from lmms_rpts.commands.tables import for_spreadsheets
 
                 return str(for_spreadsheets(self.frame()).to_csv(index=False))
             case ".json":

@@ -26,19 +26,30 @@ from lmms_rpts.tasks.registry import SETTINGS_TABLES, benchmark_of
 if TYPE_CHECKING:
     from lmms_rpts.runs.run import Run
 
-_RUNS = typer.Argument(
-    metavar="RUN...",
-    help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
-    "files. NAME=FOLDER sets the name of a run.",
-    show_default=False,
-)
-Runs = Annotated[list[str], _RUNS]
-OptionalRuns = Annotated[list[str] | None, _RUNS]
+Runs = Annotated[
+    list[str],
+    typer.Argument(
+        metavar="RUN...",
+        help="Folders that lmms-eval wrote with --log_samples --output_path, or single samples "
+        "files. NAME=FOLDER sets the name of a run.",
+        show_default=False,
+    ),
+]
 OneRun = Annotated[
     str,
     typer.Argument(
         metavar="RUN",
-        help="Folder that lmms-eval wrote with --log_samples --output_path, or a samples file.",
+        help="Folder that lmms-eval wrote with --log_samples --output_path, or a samples file. "
+        "NAME=FOLDER sets the name of the run.",
+        show_default=False,
+    ),
+]
+Output = Annotated[
+    list[Path] | None,
+    typer.Option(
+        "--output",
+        "-o",
+        help="Write a file: .csv, .json, .md, .tex; see above for others. May be repeated.",
         show_default=False,
     ),
 ]
@@ -69,7 +80,7 @@ IncludePath = Annotated[
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 # The mark that each page has of the command that wrote it
 _PAGE = re.compile(rb'<meta name="generator" content="lmms-rpts [^" ]{1,100} ([a-z]{1,20})">')
-PLOTS = (".svg", ".png", ".pdf")
+PLOTS = (".svg", ".pdf")
 """Suffixes of files that matplotlib draws."""
 
 

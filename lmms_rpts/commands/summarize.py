@@ -2,38 +2,34 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
-from functools import partial
-from itertools import chain
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.commands.blocks import Line, Output
-from lmms_rpts.commands.common import PLOTS, Runs, check_suffixes, fail, protect_inputs
+from lmms_rpts.commands.common import PLOTS, Output, Runs, check_suffixes, fail, protect_inputs
+from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
+from lmms_rpts.stats.intervals import Interval
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.published import Beside
     from lmms_rpts.analysis.summary import Summary
+    from lmms_rpts.runs.metrics import Metric
     from lmms_rpts.runs.run import Run
 
-_SUFFIXES = (".csv", ".json", ".md", ".tex", *PLOTS)
+_SETTING = re.compile(r"(decay|focus_height)=[-\d.,]+")
 
 
 def summarize(
     runs: Runs,
-    benchmark: Annotated[
-        str | None,
-        typer.Option("--benchmark", help="Only this benchmark. Default: all in the runs."),
-    ] = None,
     by: Annotated[
-        list[str] | None,
+        str | None,
         typer.Option(
             "--by",
-            help="Break the metrics down by this field. May be repeated. An unknown name lists the "
-            "available fields.",
+            metavar="COLUMN",
+            help="Break the metrics down by this column. An unknown name lists the columns.",
         ),
     ] = None,
     join: Annotated[
@@ -45,16 +41,13 @@ def summarize(
             show_default=False,
         ),
     ] = None,
-    task: Annotated[str | None, typer.Option("--task", help="Only this task.")] = None,
-    every: Annotated[
-        bool, typer.Option("--all", help="Show all metrics, not only the most important ones.")
-    ] = False,
-    columns: Annotated[
-        str | None,
+    sweep: Annotated[
+        list[str] | None,
         typer.Option(
-            "--columns",
-            metavar="A,B,...",
-            help="Columns to show, in this order. An unknown name lists them.",
+            "--sweep",
+            metavar="SETTING=A,B...",
+            help="RPTS and filtered accuracy under other settings, without judge calls: "
+            "--sweep decay=0.5,0.9 focus_height=1,2.",
             show_default=False,
         ),
     ] = None,
@@ -66,89 +59,175 @@ def summarize(
             "source, date and protocol. They were not measured here, and enter no mean or test.",
         ),
     ] = False,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option(
-            "--output",
-            "-o",
-            help="Write a file: .md or .tex (booktabs) with the shown tables, .csv with all "
-            "metrics, .json with everything, or .svg, .png or .pdf with a scatter plot of score "
-            "against tokens (needs matplotlib). May be repeated.",
-        ),
-    ] = None,
+    every: Annotated[
+        bool, typer.Option("--all", help="Show all metrics, not only the most important ones.")
+    ] = False,
+    output: Output = None,
 ) -> None:
     """Compare models in one table per benchmark: metrics with intervals, and breakdowns.
 
     Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval). Several runs
     of one model are repeated rounds, shown as mean and sample standard deviation (n - 1). A single
     round is shown with the 95% interval over its documents.
+
+    -o writes .md or .tex (booktabs) with the shown tables, .csv or .json with their numbers, or
+    .svg or .pdf with a plot of the models (needs matplotlib).
     """
+    from lmms_rpts.analysis.frames import by_benchmark, read_runs
     from lmms_rpts.analysis.joining import read_labels
-    from lmms_rpts.analysis.published import set_beside
-    from lmms_rpts.analysis.reading import read_all_runs
     from lmms_rpts.analysis.summary import summarize as summary_of
-    from lmms_rpts.analysis.tables import explanation, summary_sheets
     from lmms_rpts.analysis.validity import validity_lines
-    from lmms_rpts.tasks.registry import get_benchmark
 
-    files = check_suffixes(output, _SUFFIXES)
+    files = check_suffixes(output, (*SUFFIXES, *PLOTS))
+    # `--sweep decay=0.5,0.9 focus_height=1,2`: the second word comes as a run.
+    words = [*(sweep or ()), *(run for run in runs if sweep and _SETTING.fullmatch(run))]
     with Console(stderr=True).status("Reading the runs ..."):
-        chosen = get_benchmark(benchmark) if benchmark else None
-        there = read_all_runs(runs)
-        protect_inputs(chain(*there.values()), files, *[join] if join else [])
-    of = {name: own for name, own in there.items() if chosen is None or name == chosen.name}
-    if chosen and not of:
-        said = ", ".join(get_benchmark(name).title for name in there)
-        fail(f"No run of {chosen.title} in {', '.join(runs)}; there are runs of {said}")
-    if len(of) > 1 and files:
-        names = " or ".join(f"--benchmark {name}" for name in of)
-        fail(f"There are runs of several benchmarks: for -o, choose one with {names}")
-    heads = list(dict.fromkeys(filter(None, map(str.strip, (columns or "").split(",")))))
-    labels = read_labels(join, [*chain(*of.values())]) if join else {}
-    for name, own in of.items():
-        with Console(stderr=True).status("Computing intervals ..."):
-            summary = summary_of(own, by or (), task, labels)
-            sheets = summary_sheets(summary, heads, every)
-            beside = set_beside(summary.benchmark, own, task) if published else None
-        if published and beside is None:
-            fail(f"{get_benchmark(name).title} does not support --published")
-        Output(
-            [
-                *sheets,
-                *([beside.sheet()] if beside else []),
-                Line(explanation(summary, sheets)),
-                *(Line(said, "Published") for said in (beside.notes if beside else ())),
-                *(Line(said, "Note") for said in summary.warnings),
-                *(Line(said, "Judge") for said in validity_lines(_of_task(own, task))),
-            ],
-            summary.frame,
-            partial(_plain, summary, beside),
-            draw=partial(_plot, summary),
-        ).deliver(files)
+        read = read_runs([run for run in runs if run not in words])
+        protect_inputs(read, files, *[join] if join else [])
+    if sweep:
+        return _sweep(read, words, files)
+    tables, notes = list[Table](), list[str]()
+    summaries = []
+    with Console(stderr=True).status("Computing intervals ..."):
+        for _, own in by_benchmark(read):
+            summary = summary_of(own, by or (), read_labels(join, own) if join else {})
+            summaries.append(summary)
+            tables += _tables(summary, by, every)
+            if published:
+                tables += _published(summary, own, notes)
+            notes += [f"Note: {line}" for line in summary.warnings]
+    notes += validity_lines(read)
+
+    def draw(kind: str) -> bytes:
+        from lmms_rpts.report.plots import draw_summary
+
+        return draw_summary(summaries[0], kind)
+
+    deliver(tables, [_EXPLAINED, *notes], files, draw=draw)
 
 
-def _of_task(runs: Sequence[Run], task: str | None) -> Iterator[Run]:
-    from lmms_rpts.runs.run import of_task
-
-    return (part for run in runs if (part := of_task(run, task)) is not None)
-
-
-def _plain(summary: Summary, beside: Beside | None) -> dict[str, Any]:
-    return summary.to_dict() | ({"published": beside.to_dict()} if beside else {})
+_EXPLAINED = (
+    "[ ]: 95% interval over documents. ±: sample standard deviation over rounds. ↓: lower is "
+    "better. What the columns mean: docs/read-results.md."
+)
 
 
-def _plot(summary: Summary, kind: str) -> bytes:
-    from lmms_rpts.report.plots import draw_scatter, points_of
+def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
+    """The table of the benchmark's columns, or one for each group of all metrics."""
+    benchmark = summary.benchmark
+    title = benchmark.record.BENCHMARK + f" by {by}" * bool(by)
+    metrics = list(benchmark.metrics.values())
+    groups = {"": [benchmark.metrics[name] for name in benchmark.columns]}
+    if every:
+        groups = {}
+        for metric in metrics:
+            groups.setdefault(metric.group, []).append(metric)
+    else:
+        for metric in metrics:
+            if metric.group and (metric.over or metric.optional):
+                groups.setdefault(metric.group, []).append(metric)
+    for group, own in groups.items():
+        yield from _table(summary, f"{title}{f': {group}' * bool(group)}", own)
+    if benchmark.name == "reform" and not by:
+        from lmms_rpts.analysis.dimensions import dimension_tables
 
-    metric = next(iter(summary.benchmark.metrics))
-    if all(model.tokens.value is None for model in summary.models):
-        fail(
-            "Cannot draw score against tokens: lmms-eval wrote no token counts for these runs "
-            "(token_counts in the samples; not every model wrapper of lmms-eval reports them)"
-        )
-    if not points_of(summary.models, metric):
-        fail(
-            f"Cannot draw {metric} against tokens: no model with token counts has a value of "
-            f"{metric}"
-        )
-    return draw_scatter(summary, metric, kind)
+        for method, (frame, notes) in dimension_tables(summary.models).items():
+            said = f" ({'; '.join(notes)})" * bool(notes)
+            title = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100{said}"
+            yield Table(frame, title, forms=dict.fromkeys(frame.columns, ".1f"))
+
+
+def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[Table]:
+    """The informative columns of these metrics, and of the counts."""
+    rows = summary.table
+    valued = [it for it in metrics if any(cell.value is not None for cell in rows[it.name])]
+    if not valued:
+        return
+    several = {
+        "group": rows["by"].max() > "",
+        "task": rows["task"].nunique() > 1,
+        "model": rows["model"].nunique() > 1 or not rows["by"].max(),
+        "documents": True,
+        "rounds": rows["rounds"].max() > 1,
+        **{metric.name: True for metric in valued},
+        "tokens": any(cell.value is not None for cell in rows["tokens"]),
+        "unscored": rows["unscored"].max() > 0,
+    }
+    frame = rows[[name for name, shown in several.items() if shown]].reset_index(drop=True)
+    for metric in (metric for metric in valued if not metric.interval):
+        frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
+    if "group" in frame:
+        frame["group"] = frame["group"].replace("", "all documents")
+    heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in valued}
+    heads |= {"group": rows["by"].max(), "documents": "n"}
+    yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
+
+
+def _best(summary: Summary, metrics: Sequence[Metric]) -> frozenset[tuple[int, str]]:
+    """The best value of each metric and group, to the three digits that tables show.
+
+    None where all are equal, or where different shares of the responses have a score.
+    """
+    best = set()
+    rows = summary.table.reset_index(drop=True)
+    for _, own in rows.groupby(["group", "task"], dropna=False):
+        if (own["unscored"] / own["responses"]).round(3).nunique() > 1:
+            continue
+        for metric in metrics:
+            known = own[metric.name].map(lambda cell: cell.value).dropna().astype(float).round(3)
+            if metric.higher_is_better is not None and known.nunique() > 1:
+                top = known.max() if metric.higher_is_better else known.min()
+                best |= {(int(at), metric.name) for at in known.index[known == top]}
+    return frozenset(best)
+
+
+def _published(summary: Summary, runs: Sequence[Run], notes: list[str]) -> Iterator[Table]:
+    from lmms_rpts.analysis.published import NOT_MEASURED, set_beside
+
+    title = summary.benchmark.title
+    beside = set_beside(summary.benchmark, runs)
+    if beside is None:
+        fail(f"{title} does not support --published")
+    notes += [f"Published: {line}" for line in beside[1]]
+    yield Table(beside[0], f"{title} beside figures {NOT_MEASURED}")
+
+
+def _sweep(runs: Sequence[Run], words: Sequence[str], files: Sequence[Path]) -> None:
+    """Tables of decay by focus height for each run."""
+    from lmms_rpts.analysis.sweeping import DECAYS, FOCUS_HEIGHTS, sweep
+
+    decays: Sequence[float] = DECAYS
+    heights: Sequence[int] = FOCUS_HEIGHTS
+    for word in " ".join(words).split():
+        name, _, values = word.partition("=")
+        try:
+            if name == "decay":
+                decays = [float(value) for value in values.split(",")]
+            elif name == "focus_height":
+                heights = [int(value) for value in values.split(",")]
+            else:
+                raise ValueError(name)
+        except ValueError:
+            fail(f"--sweep {word}: use decay=0.5,0.9 or focus_height=1,2 (whole numbers)")
+    sweeps = {run.label: sweep(run, decays, heights) for run in runs}
+    tables, notes = list[Table](), list[str]()
+    for label, means in sweeps.items():
+        for name, title in (("rpts", "RPTS"), ("accuracy_rpts", "filtered accuracy")):
+            pivot = means.pivot(index="decay", columns="focus_height", values=name)
+            pivot.columns = pivot.columns.map("{:g}".format)
+            about = f"{label}: {title} by decay (rows) and focus height (columns)"
+            tables.append(Table(pivot.reset_index(), about, {"decay": ".2g"}))
+        own = means[means["own"]].itertuples()
+        settings = [f"decay {it.decay:g} and focus height {it.focus_height}" for it in own]
+        notes.append(f"{label} was scored with {', '.join(settings)}.")
+    notes.append(
+        "Filtered accuracy: share of all responses that are correct and have an RPTS of at least "
+        "0.5, as published."
+    )
+
+    def draw(kind: str) -> bytes:
+        from lmms_rpts.report.plots import draw_sweeps
+
+        return draw_sweeps(sweeps, kind)
+
+    deliver(tables, notes, files, draw=draw)

@@ -91,7 +91,7 @@ def validity_blocks(validity: Validity, stopped: str | None = None) -> list[Bloc
 
 def frame_of(validity: Validity) -> pd.DataFrame:
     """One row per set, source and metric; the columns are those of ``FRAME_TYPES``."""
-    from lmms_rpts.analysis.dataframes import typed
+    import pandas as pd
 
     rows = [
         {"set": each.title, "metric": metric, "source": source} | found.model_dump()
@@ -99,7 +99,7 @@ def frame_of(validity: Validity) -> pd.DataFrame:
         for source, figures in {"judge": each.metrics, **each.baselines}.items()
         for metric, found in figures.items()
     ]
-    return typed(rows, FRAME_TYPES)
+    return pd.DataFrame(rows)
 
 
 def _rows(found: ValidatedSet) -> list[tuple[str, ...]]:

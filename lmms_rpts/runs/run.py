@@ -67,7 +67,7 @@ class Run:
     def stopped(self) -> str | None:
         """Why judging stopped before its end; None if it did not."""
         reason = value_at(self.results, "usage", "judges", "stopped")
-        return str(reason) if reason else None
+        return reason if isinstance(reason, str) else None
 
     def grouped(self, key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
         """The responses by a property of their instances."""

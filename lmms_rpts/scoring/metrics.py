@@ -14,6 +14,9 @@ PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
 _score, _share = partial(Metric, kind="score"), partial(Metric, kind="share")
 _of_answers = partial(_share, needs_answer=True)
 
+TESTED = ("accuracy", "rpts", "right_for_wrong_reason")
+"""The metrics that `compare` tests: those that follow from them would raise their p-values."""
+
 _GROUPS = {
     PUBLISHED: (
         _score("rpts", lambda record: record.rpts, words="mean score of the reasoning"),
@@ -62,6 +65,7 @@ _GROUPS = {
             "judge_coverage",
             lambda record: None if record.outcome == "no_steps" else float(record.rpts is not None),
             higher_is_better=None,
+            interval=False,
             words="responses with steps that could be judged",
         ),
     ),
@@ -107,7 +111,7 @@ _GROUPS = {
 
 METRICS = by_name(
     *(
-        replace(each, group=group, tested=each.tested and group != DIAGNOSTIC)
+        replace(each, group=group, tested=each.name in TESTED)
         for group, metrics in _GROUPS.items()
         for each in metrics
     )

@@ -14,6 +14,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from lmms_rpts.analysis.dataframes import steps_frame
 from scipy.stats import spearmanr
 from sklearn.metrics import cohen_kappa_score
 
@@ -23,7 +24,6 @@ from lmms_rpts.analysis.agreement import (
     agreement_of_judges,
     agreement_with_humans,
 )
-from lmms_rpts.analysis.dataframes import steps_frame
 from lmms_rpts.analysis.ratings import Ratings, read_ratings
 from lmms_rpts.analysis.reading import read_run
 from lmms_rpts.runs.reading import RunError

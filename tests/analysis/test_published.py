@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import csv
-import json
 import re
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
 import yaml
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.published import FILE, NOT_MEASURED, OWN, PUBLISHED, set_beside
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
+from lmms_rpts.analysis.published import FILE, NOT_MEASURED, set_beside
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.registry import BENCHMARKS
-from tests.analysis.test_sweeping import judged
 from tests.support.instances import make_doc
 from tests.support.reference import reference
-from tests.support.runs import make_record, write_run
+from tests.support.runs import judged, make_record, write_run
 from tests.support.tables import table
 
 EVERY = ("rpts", "rome", "cmmath", "reform")
@@ -110,51 +107,17 @@ def test_rpts_eval_agrees_with_the_figures_in_the_reference() -> None:
 
 
 @table("name", *EVERY)
-def test_every_row_says_how_it_was_measured(name: str) -> None:
+def test_every_row_says_how_it_was_measured(tmp_path: Path, name: str) -> None:
     beside = set_beside(BENCHMARKS[name], [])
     assert beside is not None
-    own, *published = beside.sections
-    assert not own
-    assert len(beside.notes) == len(published) > 0
-    assert all(NOT_MEASURED in note and "Here: " in note for note in beside.notes)
-    assert NOT_MEASURED in beside.sheet().title
-    assert all(row.source and row.protocol for rows in published for row in rows)
-    for row in (row for rows in published for row in rows):
-        for column, figure in row.figures.items():
-            if column.partition(" ")[0] in BENCHMARKS[name].metrics:
-                assert 0 <= (figure.value or 0) <= 1
-
-
-@table("name, run_name", ("rpts", "careful"), ("rome", "rome"))
-def test_all_formats_mark_them_and_own_figures_stay(
-    tmp_path: Path, saved: Path, name: str, run_name: str
-) -> None:
-    def run(*options: str) -> dict[str, str]:
-        files = [tmp_path / f"out{len(options)}.{suffix}" for suffix in ("csv", "json", "md")]
-        asked = [part for file in files for part in ("-o", str(file))]
-        done = CliRunner().invoke(
-            app, ["summarize", str(saved / run_name), *options, *asked], env={"COLUMNS": "200"}
-        )
-        assert done.exit_code == 0, done.output
-        return {file.suffix: file.read_text("utf-8") for file in files} | {"": done.output}
-
-    without, shown = run(), run("--published")
-    assert all(NOT_MEASURED not in text for text in without.values())
-    rows = len(tables_of(name))
-    for suffix in ("", ".md"):
-        times = shown[suffix].count(f"{PUBLISHED}: ")  # a wide table has parts on the terminal
-        assert times > 0 == times % rows
-        # The other tables and lines are unchanged.
-        assert set(without[suffix].splitlines()) - {""} <= {*shown[suffix].splitlines()} | {
-            line for line in without[suffix].splitlines() if line.startswith("Written: ")
-        }
-    plain = json.loads(shown[".json"])
-    published = plain.pop("published")
-    assert plain == json.loads(without[".json"])
-    assert {row["model"] for row in published["rows"]} == {r["model"] for r in tables_of(name)}
-    assert all(row["source"] and row["protocol"] for row in published["rows"])
-    assert ("have no row" in published["notes"][-1]) == (run_name == "careful")
-    assert shown[".csv"] == without[".csv"]
+    frame, notes = beside
+    assert len(frame) == len(tables_of(name))
+    assert frame["figures"].str.startswith("as published: ").all()
+    assert notes
+    assert all(NOT_MEASURED in note and "Here: " in note for note in notes)
+    for column in frame.columns[2:]:
+        if column.partition(" ")[0] in BENCHMARKS[name].metrics:
+            assert all(0 <= (cell.value or 0) <= 1 for cell in frame[column])
 
 
 def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
@@ -164,50 +127,28 @@ def test_own_figures_stand_in_the_same_columns(tmp_path: Path) -> None:
         write_run(tmp_path / "a", records, task=task)
     write_run(tmp_path / "a", {0: judged(1.0)}, task="rpts_eval_en_free")
     write_run(tmp_path / "demo", {0: judged(1.0)}, task="rpts_demo")
-    runs = read_runs([tmp_path / "a", tmp_path / "demo"])
-    beside = set_beside(BENCHMARKS["rpts"], runs)
+    beside = set_beside(BENCHMARKS["rpts"], read_runs([tmp_path / "a", tmp_path / "demo"]))
     assert beside is not None
-    asked, free = beside.sections[0]
-    assert asked.protocol.startswith("rpts_eval_en, rpts_eval_zh; by ")
-    assert free.protocol.startswith("rpts_eval_en_free; by ")
-    assert asked.figures["rpts en"].value == 0.5 == asked.figures["rpts zh"].value
-    assert asked.figures["rpts en"].n == 2
-    assert "rpts zh" not in free.figures
-    one = set_beside(BENCHMARKS["rpts"], runs, "rpts_eval_zh")
-    assert one is not None
-    assert [row.protocol.partition(";")[0] for row in one.sections[0]] == ["rpts_eval_zh"]
-    assert [cells[1].partition(":")[0] for cells in one.sheet().sections[0]] == [OWN]
+    asked, free, *_ = beside[0].to_dict("records")
+    assert asked["figures"].startswith("measured here: rpts_eval_en, rpts_eval_zh; by ")
+    assert free["figures"].startswith("measured here: rpts_eval_en_free; by ")
+    assert asked["rpts en"].value == 0.5 == asked["rpts zh"].value
+    assert asked["rpts en"].n == 2
+    assert free["rpts zh"].value is None
 
 
-def test_each_model_has_its_own_judges_over_its_rounds(tmp_path: Path) -> None:
-    for model in ("a", "b"):
-        for round in ("1", "2"):
-            record = judged(1.0)
-            record["settings"]["judge"] = f"openai:{model}"
-            write_run(tmp_path / round, {0: record}, model_args=f"pretrained=lab/{model}")
-    beside = set_beside(BENCHMARKS["rpts"], read_runs([tmp_path]))
-    assert beside is not None
-    own = [(row.model, row.protocol.partition("; ")[2]) for row in beside.sections[0]]
-    assert own == [("a", "by openai:a"), ("b", "by openai:b")]
+def test_files_mark_them_and_own_figures_stay(tmp_path: Path, saved: Path) -> None:
+    def run(*options: str) -> tuple[str, str]:
+        file = tmp_path / f"out{len(options)}.md"
+        done = CliRunner().invoke(
+            app, ["summarize", str(saved / "rome"), *options, "-o", str(file)]
+        )
+        assert done.exit_code == 0, done.output
+        return file.read_text("utf-8"), done.output
 
-
-def test_summarize_refuses_a_benchmark_without_them(
-    saved: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr("lmms_rpts.analysis.published.FILE", "none.yml")
-    done = CliRunner().invoke(app, ["summarize", str(saved / "rome"), "--published"])
-    assert done.exit_code == 1
-    assert "ROME does not support --published" in done.output
-
-
-def test_report_has_a_marked_block(tmp_path: Path, saved: Path) -> None:
-    file = tmp_path / "report.html"
-    paths = [str(saved / name) for name in ("careful", "rome")]
-    options = ["--no-images", "--published", "-o", str(file)]
-    done = CliRunner().invoke(app, ["report", *paths, *options])
-    assert done.exit_code == 0, done.output
-    page = file.read_text("utf-8")
-    blocks = re.findall(r'<aside class="published".*?</aside>', page, re.DOTALL)
-    for name, block in zip(("rpts", "rome"), blocks, strict=True):
-        assert NOT_MEASURED in block
-        assert block.count(f"{PUBLISHED}: ") == len(tables_of(name))
+    without, shown = run(), run("--published")
+    for before, after in zip(without, shown, strict=True):
+        assert NOT_MEASURED not in before
+        assert NOT_MEASURED in " ".join(after.split())
+    assert {*without[0].splitlines()} <= {*shown[0].splitlines()}
+    assert shown[0].count("as published: ") == len(tables_of("rome"))

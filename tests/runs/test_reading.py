@@ -278,7 +278,7 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
     ({}, {"schema_version": 2}, "schema version 2, but this lmms-rpts reads version 1"),
     ({}, {"steps": [0] * 9}, "steps[0] should be an object"),
     ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "the file was changed"),
-    ({"filtered_resps": ['{"schema": "lmms_rpts.rpts"}', "B"]}, {}, "the file was changed"),
+    ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "the file was changed"),
     ({"filtered_resps": "B"}, {}, "holds no record of RPTS"),
     ({"filtered_resps": []}, {}, "holds no record of RPTS"),
     ({"filtered_resps": '{"schema": "lmms_rpts.other"}'}, {}, "holds no record of RPTS"),

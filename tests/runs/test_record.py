@@ -10,8 +10,8 @@ from contextlib import contextmanager
 from typing import Any
 
 import pytest
-
 from lmms_rpts.analysis.dataframes import documents_frame, responses_frame, steps_frame
+
 from lmms_rpts.base.schema import FieldError
 from lmms_rpts.reasoning import Clue, rpts_score
 from lmms_rpts.runs.run import Run

@@ -217,3 +217,9 @@ def write_graded_run(
     results = {"results": {}, "model_source": "qwen2_5_vl", "config": config}
     (folder / f"{date}_results.json").write_text(json.dumps(results), encoding="utf-8")
     return files
+
+
+def judged(rpts: float | None, right: bool | None = True) -> dict[str, Any]:
+    """A response with one step, whose score is its RPTS with all settings."""
+    answer = {True: "agree", False: "disagree", None: None}[right]
+    return make_record([rpts], steps=("Image0 -> A.",), answer=answer)

@@ -174,7 +174,10 @@ BENCHMARK = Benchmark(
     record=RptsRecord,
     metrics=METRICS,
     by=("task", "language", "relation", "ability"),
-    columns=("rpts", "accuracy", "right_for_wrong_reason", "judge_coverage"),
+    columns=(
+        *("accuracy", "rpts", "right_for_wrong_reason"),
+        *("evidence_coverage", "judge_coverage", "steps"),
+    ),
     scored=True,
     images=images_folder,
 )
