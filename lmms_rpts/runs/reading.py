@@ -214,12 +214,6 @@ def _plain(text: str) -> str:
 # --- samples files
 
 
-def unwrapped(value: Any) -> list[Any]:
-    """The values of ``resps``: lmms-eval saves the list of a single request within a list."""
-    values = value if isinstance(value, list) else [value]
-    return values[0] if len(values) == 1 and isinstance(values[0], list) else values
-
-
 class _OtherError(ValueError):
     """A line without a record of the wanted types; the message says what to do."""
 
@@ -316,7 +310,10 @@ def _records_of(entry: Mapping[str, Any], task: str, records: Records) -> list[R
     if kind is None:
         of_task = f" of the task {task!r}" if task else ""
         raise _OtherError(f"this sample{of_task} holds {_no_record(records)}")
-    texts, counts = unwrapped(entry.get("resps")), entry.get("token_counts")
+    resps, counts = entry.get("resps"), entry.get("token_counts")
+    # lmms-eval saves the list of a single request within a list.
+    texts = resps if isinstance(resps, list) else [resps]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     texts = [storable(text) if isinstance(text, str) else None for text in texts]
     # lmms-eval keeps the count of the first response only; thinking is included.
     counted = counts[0] if isinstance(counts, list) and counts else None

@@ -28,7 +28,7 @@ from lmms_rpts.base.rows import (
     row_files,
 )
 from lmms_rpts.base.schema import first_fault
-from lmms_rpts.runs.reading import SAMPLES, unwrapped
+from lmms_rpts.runs.reading import SAMPLES
 
 # What lmms-eval 0.7.3 saves of a likelihood: "(1.5, False)"
 _LIKELIHOOD = re.compile(
@@ -59,14 +59,10 @@ class LikelihoodError(ResponsesError):
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """The text of a model, None if there is none, and its token counts: ``_COUNTS``.
-
-    ``is_first``: whether it is the first response to its document, or equal to that.
-    """
+    """The text of a model, None if there is none, and its token counts: ``_COUNTS``."""
 
     text: str | None
     tokens: Mapping[str, int] | None = None
-    is_first: bool = True
 
 
 class RunKey(NamedTuple):
@@ -108,13 +104,11 @@ class SavedDocument:
 
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
-        first: SavedResponse | None = None
         for row, at in self.rows:
             entry = _entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
             responses = _responses_in(entry, row)
             for response in responses if at is None else responses[at : at + 1]:
-                first = first or response
-                yield entry, replace(response, is_first=response.text == first.text)
+                yield entry, response
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -192,7 +186,15 @@ def read_responses(
     saved = SavedResponses(", ".join(str(path) for path in paths))
     likelihoods: LikelihoodError | None = None
     try:
-        for file in (file for path in paths for file in _files_at(Path(path).expanduser())):
+        files: list[Path] = []
+        for path in (Path(path).expanduser() for path in paths):
+            if not path.exists():
+                raise ResponsesError(f"{path} does not exist: pass saved responses")
+            suffixes = [".jsonl"] if path.is_dir() and any(path.rglob("*.jsonl")) else SUFFIXES
+            own = [path] if path.is_file() else row_files(path, suffixes)
+            # Of a folder with samples of lmms-eval, only these.
+            files += [file for file in own if SAMPLES in file.stem] or own
+        for file in files:
             # Samples of lmms-eval name their task in the file name alone.
             task = file.stem.partition(SAMPLES)[2] or None
             try:
@@ -211,16 +213,6 @@ def read_responses(
         if document.fault and not document.recorded:
             raise document.fault
     return saved
-
-
-def _files_at(path: Path) -> list[Path]:
-    """The file, or those of a folder: if it has samples of lmms-eval, only these."""
-    if not path.exists():
-        raise ResponsesError(f"{path} does not exist: pass saved responses")
-    if path.is_file():
-        return [path]
-    files = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
-    return [file for file in files if SAMPLES in file.stem] or files
 
 
 def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | None) -> None:
@@ -254,7 +246,7 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     if row.file not in saved.files:
         saved.files.append(row.file)
     metrics, target = {"accuracy": entry.get("accuracy")}, entry.get("target")
-    if not (recorded := _holds_record(entry)):
+    if not (recorded := "filtered_resps" in entry and _holds_record(entry)):
         others = {name: value for name, value in entry.items() if name not in _NOT_METRICS}
         metrics = {name: v for name, v in others.items() if isinstance(v, int | float | dict)}
     document = SavedDocument(
@@ -414,7 +406,9 @@ def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
         )
-    texts = unwrapped(entry.get(name))
+    # lmms-eval saves the list of a single request within a list.
+    texts = entry[name] if isinstance(entry.get(name), list) else [entry.get(name)]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
         raise ResponsesError(f"{row.where} has no text as response or resps")
     counts = entry.get("token_counts")
