@@ -7,16 +7,22 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.frames import benchmark_of, breakdown, response_metrics, values_frame
-from lmms_rpts.analysis.summary import differing_settings, plain_frame, stopped_runs
+from lmms_rpts.analysis.frames import (
+    benchmark_of,
+    breakdown,
+    plain_frame,
+    response_metrics,
+    values_frame,
+)
+from lmms_rpts.analysis.summary import differing_settings, stopped_runs
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import (
     Floats,
     Indices,
-    Interval,
     bootstrap,
     estimate_mean,
     interval,

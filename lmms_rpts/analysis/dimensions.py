@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.reform_eval.sets import DIMENSIONS, GROUPS, TASKS
 
 if TYPE_CHECKING:

@@ -15,6 +15,7 @@ from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.registry import BENCHMARKS
 
@@ -224,3 +225,22 @@ def _question(step: JudgedStep) -> str | None:
     if len(step.verdicts) > 1:
         return "second"
     return step.verdicts[0].kind.removesuffix("_seen") if step.verdicts else None
+
+
+def plain_frame(table: pd.DataFrame) -> pd.DataFrame:
+    """A table whose intervals are columns of numbers: value, ``_low``, ``_high``, ``_n``, ``_sd``;
+    columns without any value are left out."""
+    import pandas as pd
+
+    columns: dict[str, Any] = {}
+    for name in table.columns:
+        cells = list(table[name])
+        if not any(isinstance(cell, Interval) for cell in cells):
+            columns[name] = cells
+            continue
+        for end in ("value", "low", "high", "n", "sd"):
+            values = [getattr(cell, end, None) for cell in cells]
+            if end == "value" or any(value is not None for value in values):
+                columns[name if end == "value" else f"{name}_{end}"] = values
+    frame: pd.DataFrame = pd.DataFrame(columns)
+    return frame

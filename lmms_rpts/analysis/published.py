@@ -25,7 +25,7 @@ from lmms_rpts.analysis.dimensions import averages
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.runs.run import Run
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:

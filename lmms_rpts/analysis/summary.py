@@ -11,7 +11,13 @@ from shlex import quote
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.frames import benchmark_of, breakdown, response_metrics, values_frame
+from lmms_rpts.analysis.frames import (
+    benchmark_of,
+    breakdown,
+    plain_frame,
+    response_metrics,
+    values_frame,
+)
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
@@ -19,7 +25,8 @@ from lmms_rpts.runs.run import Run, of_task, rounds_of
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note
-from lmms_rpts.stats.intervals import Interval, estimate_mean, numbered
+from lmms_rpts.stats.figures import Interval
+from lmms_rpts.stats.intervals import estimate_mean, numbered
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -55,25 +62,6 @@ class Summary:
         """The table as plain numbers: a figure M has the columns ``M``, ``M_low``, ``M_high``,
         ``M_n``, and with several rounds ``M_sd``."""
         return plain_frame(self.table)
-
-
-def plain_frame(table: pd.DataFrame) -> pd.DataFrame:
-    """A table whose intervals are columns of numbers: value, ``_low``, ``_high``, ``_n``, ``_sd``;
-    columns without any value are left out."""
-    import pandas as pd
-
-    columns: dict[str, Any] = {}
-    for name in table.columns:
-        cells = list(table[name])
-        if not any(isinstance(cell, Interval) for cell in cells):
-            columns[name] = cells
-            continue
-        for end in ("value", "low", "high", "n", "sd"):
-            values = [getattr(cell, end, None) for cell in cells]
-            if end == "value" or any(value is not None for value in values):
-                columns[name if end == "value" else f"{name}_{end}"] = values
-    frame: pd.DataFrame = pd.DataFrame(columns)
-    return frame
 
 
 def summarize(

@@ -12,7 +12,7 @@ from rich.console import Console
 
 from lmms_rpts.commands.common import PLOTS, Output, Runs, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 
 if TYPE_CHECKING:
     from lmms_rpts.analysis.summary import Summary

@@ -16,11 +16,10 @@ from rich.console import Console
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from lmms_rpts.analysis.summary import plain_frame
+from lmms_rpts.analysis.frames import plain_frame
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.commands.common import PLOTS, write_file
-from lmms_rpts.stats.figures import figure
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval, figure
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -227,17 +226,10 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
 
 
 def _json(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    content = {
-        "tables": [
-            {
-                "title": table.title,
-                "rows": json.loads(plain_frame(table.frame).to_json(orient="records")),
-            }
-            for table in tables
-            if table.only != "terminal"
-        ],
-        "notes": list(notes),
-    }
+    content: dict[str, Any] = {"tables": [], "notes": list(notes)}
+    for table in (table for table in tables if table.only != "terminal"):
+        rows = plain_frame(table.frame).to_json(orient="records", double_precision=15)
+        content["tables"].append({"title": table.title, "rows": json.loads(rows)})
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
 
 

@@ -1,12 +1,28 @@
-"""Numbers and names as text, for tables and reports."""
+"""Figures: a number with its interval, and numbers as text."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 # Text for a missing number.
 NONE = "–"
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A figure with its 95% interval; what is undefined is None.
+
+    ``n``: the number of documents with a value. Of several rounds: their number, and ``sd`` the
+    sample standard deviation (n - 1) of their values, without ``low`` and ``high``.
+    """
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    n: int = 0
+    sd: float | None = None
 
 
 def figure(value: float | None, form: str = ".3f") -> str:

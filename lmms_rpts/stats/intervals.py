@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Hashable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+
+from lmms_rpts.stats.figures import Interval as Interval
 
 LEVEL = 0.95
 RESAMPLES = 10_000
@@ -18,21 +19,6 @@ _AT_A_TIME = 2_000_000
 Flags = NDArray[np.bool_]
 Floats = NDArray[np.float64]
 Indices = NDArray[np.intp]
-
-
-@dataclass(frozen=True, slots=True)
-class Interval:
-    """A figure with its 95% interval; what is undefined is None.
-
-    ``n``: the number of documents with a value. Of several rounds: their number, and ``sd`` the
-    sample standard deviation (n - 1) of their values, without ``low`` and ``high``.
-    """
-
-    value: float | None
-    low: float | None = None
-    high: float | None = None
-    n: int = 0
-    sd: float | None = None
 
 
 def numbered(names: Sequence[Hashable]) -> Indices:
