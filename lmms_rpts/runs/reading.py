@@ -15,10 +15,9 @@ from typing import Any, NamedTuple
 from loguru import logger
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import listed, storable, visible
+from lmms_rpts.base.escaping import listed, printable, storable, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.rows import CUT_SHORT
-from lmms_rpts.base.schema import FieldError, shown
+from lmms_rpts.base.schema import FieldError
 from lmms_rpts.runs.record import Record, VersionError
 from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
 
@@ -30,7 +29,10 @@ _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "s
 _NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
 # The mark of a record, also of one that is no JSON any more
 _SCHEMA = re.compile(r'"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})"')
-_ALTERED = "the file was changed, or something else wrote it. Copy it again, or"
+_CUT = (
+    "The file was changed, or cut while it was written or copied: copy it again, pass the one that "
+    f"lmms-eval wrote (*{SAMPLES}*.jsonl), or delete this line if it is the last"
+)
 
 Records = Mapping[str, type[Record]]
 """The types of records by their ``SCHEMA``."""
@@ -59,8 +61,13 @@ def read_runs(
     read_files: set[tuple[str | None, Path]] = set()
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
-        published = [run for read in foreign for run in read(place, label)]
-        files = [] if published and not place.is_dir() else samples_files(place)
+        files = samples_files(place)
+        # Predictions of third parties are JSON files, perhaps beside samples of lmms-eval.
+        others = place.glob("*.json") if place.is_dir() else [place]
+        asked = foreign if any(not each.name.endswith(RESULTS) for each in others) else ()
+        published = [run for read in asked for run in read(place, label)]
+        parts += published
+        files = files if place.is_dir() or not published else []
         if not files and not published:
             raise RunError(
                 f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
@@ -75,10 +82,8 @@ def read_runs(
                 evaluations[file.parent, file.name.partition(SAMPLES)[0]][file] = responses
         if new and not evaluations and not published:
             named = listed([file.name for file in files])
-            raise RunError(f"The samples in {place} ({named}) hold {_no_record(records)}")
-        parts += published
-        for responses_by_file in evaluations.values():
-            parts += _runs_of(responses_by_file, label)
+            raise RunError(f"The samples in {place} ({named}) {_no_record(records)}")
+        parts += [run for read in evaluations.values() for run in _runs_of(read, label)]
     if not parts:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
     order = [kind.SCHEMA for kind in records.values()]
@@ -89,10 +94,9 @@ def read_runs(
 
 
 def _no_record(records: Records) -> str:
-    titles = ", ".join(kind.BENCHMARK for kind in records.values())
     return (
-        f"no record of {titles}. Score them with lmms-rpts score, or pass a run of a task with "
-        "filters of lmms-rpts"
+        f"hold no record of {', '.join(kind.BENCHMARK for kind in records.values())}. Score them "
+        "with lmms-rpts score, or pass a run of a task with filters of lmms-rpts"
     )
 
 
@@ -102,7 +106,7 @@ def split_label(path: str | Path) -> tuple[str | None, Path]:
     # A path may contain an equals sign itself; messages show the complete path.
     named = mark and label and rest and not os.path.exists(path)
     if named and ("/" not in label or os.path.exists(os.path.expanduser(rest))):
-        return _plain(label) or None, Path(os.path.expanduser(rest))
+        return printable(storable(label)).strip() or None, Path(os.path.expanduser(rest))
     return None, Path(os.path.expanduser(path))
 
 
@@ -132,7 +136,7 @@ def _runs_of(read: Mapping[Path, Sequence[Record]], label: str | None) -> list[R
     """The runs of one evaluation, one for each type of its records, from its files."""
     first = next(iter(read))
     results, folder = read_results(first), first.absolute().parent
-    checkpoint = _loaded_from(results) or ""
+    checkpoint = _loaded_from(results)
     model = label or model_name(results) or _cleaned(folder.name) or "model"
     # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
     ending = "/".join(checkpoint.split("/")[-2:])
@@ -179,43 +183,29 @@ def read_results(samples: Path) -> Mapping[str, Any]:
 
 def model_name(results: Mapping[str, Any]) -> str | None:
     """A short name of the model: its checkpoint, else lmms-eval's wrapper."""
-    source = _loaded_from(results)
-    return re.split(r"[/\\]", _cleaned(source))[-1] or None if source else None
+    return re.split(r"[/\\]", _cleaned(_loaded_from(results)))[-1] or None
 
 
-def _loaded_from(results: Mapping[str, Any]) -> str | None:
+def _loaded_from(results: Mapping[str, Any]) -> str:
     """What the arguments of the model say that was loaded, else lmms-eval's wrapper."""
     given = value_at(results, "config", "model_args")
     if isinstance(given, str):  # as lmms-eval records them: text, or values by name
         given = dict(part.partition("=")[::2] for part in given.split(","))
-    arguments = {
-        name.strip(): value.strip(" \"'")
-        for name, value in (given if isinstance(given, Mapping) else {}).items()
-        if isinstance(value, str)
-    }
-    for name in _CHECKPOINTS:
-        # "." is a location, but not a name.
-        if arguments.get(name, "").strip("./\\"):
-            return arguments[name]
-    source = results.get("model_source")
-    return source if isinstance(source, str) and source else None
+    pairs = given.items() if isinstance(given, Mapping) else ()
+    texts = {name.strip(): value for name, value in pairs if isinstance(value, str)}
+    named = (texts.get(name, "").strip(" \"'") for name in _CHECKPOINTS)
+    # "." is a location, but not a name.
+    checkpoint = next((value for value in named if value.strip("./\\")), None)
+    source = checkpoint or results.get("model_source")
+    return source if isinstance(source, str) else ""
 
 
 def _cleaned(source: str) -> str:
     """A checkpoint, file or folder as text for tables, without secrets."""
-    return _plain(mask(source).rstrip("/\\").removesuffix(".jsonl"))
-
-
-def _plain(text: str) -> str:
-    """Text for one line of a terminal, a table or a file."""
-    return " ".join("".join(c if c.isprintable() else " " for c in storable(text)).split())
+    return printable(storable(mask(source)).rstrip("/\\").removesuffix(".jsonl"))
 
 
 # --- samples files
-
-
-class _OtherError(ValueError):
-    """A line without a record of the wanted types; the message says what to do."""
 
 
 def _read_file(file: Path, records: Records, pass_over: bool) -> list[Record]:
@@ -231,36 +221,35 @@ def _read_file(file: Path, records: Records, pass_over: bool) -> list[Record]:
     if pass_over and not names_ours and content.rstrip().endswith(b"}"):
         return []
     responses: dict[tuple[int, str], list[Record]] = {}
-    others: dict[str, str] = {}
+    others: dict[int | None, str] = {}
     task = storable(file.stem.partition(SAMPLES)[2])
-    for number, line in enumerate(content.splitlines(keepends=True), 1):
+    for number, line in enumerate(content.splitlines(), 1):
         if not line.strip():
             continue
-        place, entry = f"{file}, line {number}", {}
+        place = f"{file}, line {number}"
         try:
-            entry = _entry(line)
-            read = _records_of(entry, task, records)
-        except _OtherError as error:
-            # A task with several pipelines has a line for each; only one has the record.
-            others.setdefault(shown(entry.get("doc_id")), f"{place}: {error}")
-            continue
+            doc_id, read = _read_line(line, task, records)
         except FieldError as error:
             raise RunError(f"{place}: {error}") from None
-        earlier = responses.setdefault((entry["doc_id"], read[0].SCHEMA), read)
-        if earlier is not read and _uncounted(earlier) != _uncounted(read):
-            raise RunError(
-                f"{place}: document {entry['doc_id']} occurs twice, with different responses: the "
-                "file contains several runs; use one file per run"
-            )
+        if not read:
+            # A task with several pipelines has a line for each; only one has the record.
+            others.setdefault(doc_id, f"{place}: samples of {task or 'no task'}")
+        elif doc_id is not None:
+            earlier = responses.setdefault((doc_id, read[0].SCHEMA), read)
+            if earlier is not read and _uncounted(earlier) != _uncounted(read):
+                raise RunError(
+                    f"{place}: document {doc_id} occurs twice, with different responses: the file "
+                    "contains several runs; use one file per run"
+                )
     if not responses and not others:
         raise RunError(
             f"{file} is empty: the run ended before anything was scored. Run it again, or "
             "remove the file"
         )
-    documents = {shown(doc_id) for doc_id, _ in responses}
-    for doc_id, fault in others.items():
-        if doc_id not in documents and (responses or not pass_over):
-            raise RunError(fault)
+    missing = others.keys() - {doc_id for doc_id, _ in responses}
+    if missing and (responses or not pass_over):
+        first = next(said for doc_id, said in others.items() if doc_id in missing)
+        raise RunError(f"{first} {_no_record(records)}")
     return [record for read in responses.values() for record in read]
 
 
@@ -268,71 +257,53 @@ def _uncounted(responses: Sequence[Record]) -> list[Record]:
     return [record.model_copy(update={"tokens": None}) for record in responses]
 
 
-def _entry(line: bytes) -> dict[str, Any]:
-    """The object on a line of samples; raises FieldError."""
-    try:
-        entry = json.loads(line)
-        if isinstance(entry, dict):
-            return entry
-        fault = f"{shown(entry)} is no JSON object in braces"
-    except (ValueError, RecursionError) as error:
-        fault = visible(f"it is not valid JSON ({error})".replace("line 1 column", "column"))
-        text = line.strip()
-        is_open = not text.endswith(b"}") or text.count(b"{") > text.count(b"}")
-        if text.startswith(b"{") and is_open and not line.endswith(b"\n"):
-            fault = f"it {CUT_SHORT}"
-    raise FieldError(
-        f"{fault}: samples are one JSON object per line. Copy the file again, or pass the one that "
-        f"lmms-eval wrote (*{SAMPLES}*.jsonl)"
-    )
-
-
-def _records_of(entry: Mapping[str, Any], task: str, records: Records) -> list[Record]:
-    """The records on a line of samples, one per response.
+def _read_line(line: bytes, task: str, records: Records) -> tuple[int | None, list[Record]]:
+    """The number of a document, and its records, one per response; none: it is of another task.
 
     Raises:
-        _OtherError: if it has none.
-        FieldError: with the remedy, if one cannot be read.
+        FieldError: with the remedy, if a record, or the line, cannot be read.
     """
-    if "filtered_resps" not in entry or "doc_id" not in entry:
-        raise _OtherError(
-            'not a sample of lmms-eval: "doc_id" or "filtered_resps" is missing. Pass a file '
-            f"that lmms-eval wrote (*{SAMPLES}*.jsonl)"
-        )
-    written = entry["filtered_resps"]
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = visible(str(error)).replace("line 1 column", "column")
+        raise FieldError(f"it is not a complete JSON object ({reason}). {_CUT}") from None
+    written = entry.get("filtered_resps") if isinstance(entry, dict) else None
     values = [*written] if isinstance(written, list) else [written]
     # The record of a likelihood is in its first option; the others are empty.
     while len(values) > 1 and values[-1] == "":
         values.pop()
-    # All are records of one type, else parsing them below says what is wrong.
-    named = (_SCHEMA.search(value) for value in values if isinstance(value, str))
-    kind = next((records[match[1]] for match in named if match and match[1] in records), None)
+    schemas = [_SCHEMA.search(value) for value in values if isinstance(value, str)]
+    kind = next((records[match[1]] for match in schemas if match and match[1] in records), None)
     if kind is None:
-        of_task = f" of the task {task!r}" if task else ""
-        raise _OtherError(f"this sample{of_task} holds {_no_record(records)}")
-    resps, counts = entry.get("resps"), entry.get("token_counts")
+        doc_id = entry.get("doc_id") if isinstance(entry, dict) else None
+        return doc_id if type(doc_id) is int else None, []
     # lmms-eval saves the list of a single request within a list.
+    resps = entry.get("resps")
     texts = resps if isinstance(resps, list) else [resps]
     texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     texts = [storable(text) if isinstance(text, str) else None for text in texts]
-    # lmms-eval keeps the count of the first response only; thinking is included.
+    # It keeps the count of the first response only; thinking is included.
+    counts = entry.get("token_counts")
     counted = counts[0] if isinstance(counts, list) and counts else None
     tokens = counted.get("output_tokens") if isinstance(counted, dict) else None
-    tokens = tokens if type(tokens) is int and 0 <= tokens < 2**63 else None
-    where = {"task": task or entry.get("task", "task"), "doc_id": entry["doc_id"]}
-    beside = [
-        {"repeat": at, "text": text, "tokens": None if at else tokens}
-        for at, (text, _) in enumerate(zip_longest(texts[: len(values)], values))
-    ]
+    counts = [tokens if type(tokens) is int and 0 <= tokens < 2**63 else None]
+    where = {"task": task or entry.get("task", "task"), "doc_id": entry.get("doc_id")}
+    beside = zip_longest(values, texts[: len(values)], counts)
     try:
-        return [
-            kind.parse(json.loads(value), **where, **more)
-            for value, more in zip(values, beside, strict=True)
+        # All values are records of one type, else parsing says what is wrong.
+        read = [
+            kind.parse(json.loads(str(value)), **where, repeat=at, text=text, tokens=count)
+            for at, (value, text, count) in enumerate(beside)
         ]
     except VersionError:
         raise
     except (ValueError, TypeError, RecursionError) as error:  # FieldError, and those of JSON
-        raise FieldError(f"{error}: {_ALTERED} {kind.AGAIN}") from None
+        raise FieldError(
+            f"{error}: the file was changed, or something else wrote it. Copy it again, or "
+            f"{kind.AGAIN}"
+        ) from None
+    return read[0].instance.doc_id, read
 
 
 # --- parts of runs

@@ -138,16 +138,17 @@ def _distinguish(names: Sequence[str], options: Sequence[tuple[Hashable, str]]) 
 
 
 def shortest_ends(paths: Sequence[str]) -> list[str]:
-    """For each path, its shortest end that no other path has; equal paths have equal ends."""
+    """For each path, its shortest end that no other path has; equal paths have equal ends.
 
-    # "runs/a/ckpt" and "runs/b/ckpt" end in "a/ckpt" and "b/ckpt"; with "runs/c/last", in "last".
-    def end_of(path: str) -> str:
+    "runs/a/ckpt" and "runs/b/ckpt" end in "a/ckpt" and "b/ckpt"; with "runs/c/last", in "last".
+    """
+    ends = []
+    for path in paths:
         parts, others = path.split("/"), {*paths} - {path}
-        ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
-        free = (end for end in ends if not any(f"/{other}".endswith(f"/{end}") for other in others))
-        return next(free, path)
-
-    return [end_of(path) for path in paths]
+        own = ("/".join(parts[-n:]) for n in range(1, len(parts)))
+        free = (end for end in own if not any(f"/{other}".endswith(f"/{end}") for other in others))
+        ends.append(next(free, path))
+    return ends
 
 
 # --- rounds
