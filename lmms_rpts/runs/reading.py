@@ -57,7 +57,8 @@ def read_runs(
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
-    parts: list[Run] = []
+    runs: list[Run] = []
+    parts = defaultdict[tuple[str | None, Path, str, str], dict[Path, list[Record]]](dict)
     read_files: set[tuple[str | None, Path]] = set()
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
@@ -66,7 +67,7 @@ def read_runs(
         others = place.glob("*.json") if place.is_dir() else [place]
         asked = foreign if any(not each.name.endswith(RESULTS) for each in others) else ()
         published = [run for read in asked for run in read(place, label)]
-        parts += published
+        runs += published
         files = files if place.is_dir() or not published else []
         if not files and not published:
             raise RunError(
@@ -76,21 +77,19 @@ def read_runs(
         # As in "summarize results results/lab__model": the second is in the first.
         new = [file for file in files if (label, file.resolve()) not in read_files]
         read_files |= {(label, file.resolve()) for file in new}
-        evaluations = defaultdict[tuple[Path, str], dict[Path, list[Record]]](dict)
-        for file in new:
-            if responses := _read_file(file, records, pass_over=files != [place]):
-                evaluations[file.parent, file.name.partition(SAMPLES)[0]][file] = responses
-        if new and not evaluations and not published:
+        read = [record for file in new for record in _read_file(file, records, files != [place])]
+        for file, record in read:
+            part = parts[label, file.parent, file.name.partition(SAMPLES)[0], record.SCHEMA]
+            part.setdefault(file, []).append(record)
+        if new and not read and not published:
             named = listed([file.name for file in files])
             raise RunError(f"The samples in {place} ({named}) {_no_record(records)}")
-        parts += [run for read in evaluations.values() for run in _runs_of(read, label)]
-    if not parts:
+    runs += [_run(label, part) for (label, *_), part in parts.items()]
+    if not runs:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
-    order = [kind.SCHEMA for kind in records.values()]
-    kinds = defaultdict[str, list[Run]](list)
-    for run in _join(parts):
-        kinds[run.responses[0].SCHEMA].append(run)
-    return [run for kind in sorted(kinds, key=order.index) for run in name_runs(kinds[kind])]
+    whole = _join(runs)
+    by_kind = ([run for run in whole if schema == run.responses[0].SCHEMA] for schema in records)
+    return [run for own in by_kind for run in name_runs(own)]
 
 
 def _no_record(records: Records) -> str:
@@ -112,14 +111,11 @@ def split_label(path: str | Path) -> tuple[str | None, Path]:
 
 def samples_files(place: Path) -> list[Path]:
     """The samples files in a folder, of a results file, or the file itself; by name."""
-    try:
-        place.stat()
-    except (FileNotFoundError, NotADirectoryError, ValueError):
+    if not os.path.exists(place):
         raise RunError(
-            f"{place} does not exist: pass the folder that lmms-eval wrote (--output_path)"
-        ) from None
-    except OSError as error:
-        raise _unreadable(place, error) from None
+            f"{place} does not exist, or is out of reach: pass the folder that lmms-eval wrote "
+            "(--output_path)"
+        )
     start = "" if place.is_dir() else place.name.removesuffix(RESULTS) + SAMPLES
     if start and not place.name.endswith(RESULTS):
         return [place]
@@ -128,14 +124,10 @@ def samples_files(place: Path) -> list[Path]:
     return sorted(each for each in ours if not each.is_dir())
 
 
-def _unreadable(place: Path, error: OSError) -> RunError:
-    return RunError(f"Cannot read {place} ({error.strerror}): check the path and its permissions")
-
-
-def _runs_of(read: Mapping[Path, Sequence[Record]], label: str | None) -> list[Run]:
-    """The runs of one evaluation, one for each type of its records, from its files."""
-    first = next(iter(read))
-    results, folder = read_results(first), first.absolute().parent
+def _run(label: str | None, part: Mapping[Path, Sequence[Record]]) -> Run:
+    """The run of one evaluation, from the records in its files."""
+    files = tuple(part)
+    results, folder = read_results(files[0]), files[0].absolute().parent
     checkpoint = _loaded_from(results)
     model = label or model_name(results) or _cleaned(folder.name) or "model"
     # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
@@ -145,15 +137,8 @@ def _runs_of(read: Mapping[Path, Sequence[Record]], label: str | None) -> list[R
         source, path = "", ("", "")
     elif checkpoint and _NOT_IN_FOLDERS.sub("__", ending) == folder.name:
         path = (_cleaned(folder.parent.as_posix()), _cleaned(ending.strip("/")))
-    kinds = defaultdict[str, dict[Path, list[Record]]](lambda: defaultdict(list))
-    for file, responses in read.items():
-        for record in responses:
-            kinds[record.SCHEMA][file].append(record)
-    runs = []
-    for own in kinds.values():
-        run = Run(model, model, (), results, tuple(own), source, path)
-        runs.append(join_runs([run], [record for each in own.values() for record in each]))
-    return runs
+    responses = [record for own in part.values() for record in own]
+    return join_runs([Run(model, model, (), results, files, source, path)], responses)
 
 
 # --- results files
@@ -208,15 +193,17 @@ def _cleaned(source: str) -> str:
 # --- samples files
 
 
-def _read_file(file: Path, records: Records, pass_over: bool) -> list[Record]:
-    """The scored responses of a file, without duplicates.
+def _read_file(file: Path, records: Records, pass_over: bool) -> list[tuple[Path, Record]]:
+    """The scored responses of a file, without duplicates, each with the file.
 
     ``pass_over``: there are none in a file of another task, which is no error.
     """
     try:
         content = file.read_bytes().removeprefix(BOM_UTF8)
     except OSError as error:
-        raise _unreadable(file, error) from None
+        raise RunError(
+            f"Cannot read {file} ({error.strerror}): check the path and its permissions"
+        ) from None
     names_ours = any(schema.encode() in content for schema in records)
     if pass_over and not names_ours and content.rstrip().endswith(b"}"):
         return []
@@ -250,7 +237,7 @@ def _read_file(file: Path, records: Records, pass_over: bool) -> list[Record]:
     if missing and (responses or not pass_over):
         first = next(said for doc_id, said in others.items() if doc_id in missing)
         raise RunError(f"{first} {_no_record(records)}")
-    return [record for read in responses.values() for record in read]
+    return [(file, record) for read in responses.values() for record in read]
 
 
 def _uncounted(responses: Sequence[Record]) -> list[Record]:
