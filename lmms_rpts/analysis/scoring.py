@@ -33,6 +33,7 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.run import value_at
+from lmms_rpts.runs.validity import judge_lines, validity_of
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks
@@ -314,7 +315,7 @@ async def score_run(
     scored, budget = Scored(), open_budget(settings)
     results: dict[str, Any] = {}
     parts: dict[str, Sequence[float | None]] = {}
-    judged: dict[Any, Record] = {}
+    judged: dict[tuple[str, str], None] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in plans:
             async with open_client(
@@ -349,7 +350,11 @@ async def score_run(
         if budget.calls or budget.found or scored.stopped:
             scored.used = {**budget.usage(), "stopped": scored.stopped}
             scored.results["usage"] = {"judges": scored.used}
-        _tell_trust(scored, [*judged.values()], settings)
+        measured = [entry for judging in judged for entry in validity_of(*judging, settings)]
+        if measured:
+            usage = scored.results.setdefault("usage", {})
+            usage["validity"] = [entry.model_dump() for entry in measured]
+        scored.trust = [line for judging in judged for line in judge_lines(*judging, measured)]
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
             if scored.written and parts:
@@ -363,13 +368,13 @@ async def _score_task(
     plan: TaskPlan,
     client: Client,
     scored: Scored,
-    judged: dict[Any, Record],
+    judged: dict[tuple[str, str], None],
     writer: RunWriter | None,
 ) -> tuple[dict[str, list[float | None]], dict[str, float | None]]:
     """Score the responses to a task in a stream; the values of its metrics.
 
-    Those of the documents, by metric, and those of the whole set. ``judged`` gets a record of each
-    setting of steps that were judged.
+    Those of the documents, by metric, and those of the whole set. ``judged`` gets the judge and
+    the version of its prompts.
     """
     metrics = [each for each in plan.scorer.METRICS.values() if each.listed]
     metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
@@ -383,7 +388,7 @@ async def _score_task(
             plan.scorer.note(record)
             scored.outcomes[record.outcome] += 1
             if record.SCORE == "rpts" and record.settings.comparable:
-                judged.setdefault(record.settings, record)
+                judged |= {(record.settings.judge, record.settings.prompt_version): None}
         means: dict[str, float | None] = {}
         for metric in metrics:
             if metric.value:
@@ -420,10 +425,6 @@ async def _score_document(
         for record, (entry, response) in zip(records, entries, strict=True)
     ]
     return at, samples, records
-
-
-def _tell_trust(scored: Scored, judged: Sequence[Record], settings: Settings) -> None:
-    """Add how far the judges of steps can be trusted: to the results, and as sentences."""
 
 
 def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:

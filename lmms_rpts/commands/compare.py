@@ -61,8 +61,8 @@ def compare(
       lmms-rpts compare results/rpts_eval --by language
     """
     from lmms_rpts.analysis.comparison import adjust_together, compare_runs, parts_of
-    from lmms_rpts.analysis.validity import validity_lines
     from lmms_rpts.runs.run import name_runs
+    from lmms_rpts.runs.validity import validity_lines
 
     if (run_b is None) == (by is None):
         fail("Pass two runs, or one run and --by COLUMN, such as --by language")

@@ -76,7 +76,7 @@ def summarize(
     from lmms_rpts.analysis.frames import by_benchmark, read_runs
     from lmms_rpts.analysis.joining import read_labels
     from lmms_rpts.analysis.summary import summarize as summary_of
-    from lmms_rpts.analysis.validity import validity_lines
+    from lmms_rpts.runs.validity import validity_lines
 
     files = check_suffixes(output, (*SUFFIXES, *PLOTS))
     # `--sweep decay=0.5,0.9 focus_height=1,2`: the second word comes as a run.

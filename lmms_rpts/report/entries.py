@@ -14,7 +14,6 @@ from typing import Any
 from lmms_rpts.analysis.overview import outcome, overview_of
 from lmms_rpts.analysis.published import Beside
 from lmms_rpts.analysis.summary import Values, breakdowns, summarize
-from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
@@ -22,6 +21,7 @@ from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.reading import Logged, read_logged
 from lmms_rpts.runs.record import ShownQuestion
 from lmms_rpts.runs.run import Run
+from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.registry import BENCHMARKS

@@ -10,13 +10,11 @@ from typing import Any
 
 import numpy as np
 
-from lmms_rpts.stats.intervals import Flags, Floats, Indices, Interval, bootstrap, bootstrapped
-from lmms_rpts.stats.measures import Measure, ratio
+from lmms_rpts.stats.intervals import Floats, Indices, Interval, bootstrap, bootstrapped
 
 STATISTICS = ("mae", "spearman", "kappa", "bias")
 LEVELS = 10
 _DIGITS = 9
-_CELLS = ((True, True), (True, False), (False, True), (False, False))
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,29 +57,6 @@ def statistics_of(scores: Floats, others: Floats, weights: Floats) -> Floats:
         kappa = _kappa(_levels(scores), _levels(others), weights, total)
         spearman = _correlation(_ranks(scores, weights), _ranks(others, weights), weights)
     found: Floats = np.column_stack([mae, spearman, kappa, bias])
-    return found
-
-
-def nominal_statistics(one: Indices, two: Indices, weights: Floats) -> Floats:
-    """Agreement of two sets of n labels under each of k weightings: (k, 2).
-
-    The share of equal labels, and Cohen's kappa (Cohen 1960); NaN without weight, the kappa also
-    if only one label occurs.
-
-    Args:
-        one: (n,), labels from 0; -1: no label, the item does not count. ``two``: likewise.
-        weights: (k, n).
-    """
-    known = weights * ((one >= 0) & (two >= 0))
-    total = known.sum(axis=1)
-    with np.errstate(divide="ignore", invalid="ignore"):
-        equal = known @ (one == two) / total
-        chance = sum(
-            (known @ (one == label)) * (known @ (two == label)) / total**2
-            for label in range(1 + max(one.max(initial=-1), two.max(initial=-1)))
-        )
-        kappa = np.where(chance < 1, (equal - chance) / (1 - chance), np.nan)
-    found: Floats = np.column_stack([equal, kappa])
     return found
 
 
@@ -155,38 +130,6 @@ def _correlation(one: Floats, two: Floats, weights: Floats) -> Floats:
     spread = np.einsum("kn,kn->k", weighted, one)
     spread = spread * np.einsum("kn,kn,kn->k", weights, two, two)
     return np.where(spread > 0, np.clip(both / np.sqrt(spread), -1.0, 1.0), np.nan)
-
-
-def grading_measures(right: Flags, grades: Floats) -> dict[str, Measure]:
-    """Agreement of a grader of answers with given labels, over the answers that it graded.
-
-    - ``agreement``: the share of answers graded as labelled.
-    - ``sensitivity``: the share of right answers graded as right; ``specificity``: the share of
-      wrong answers graded as wrong.
-    - ``kappa``: Cohen's kappa (Cohen 1960); NaN if labels or grades are all the same value.
-    - ``undecided``: the share of all answers that it did not grade.
-
-    Args:
-        right: (n,), the labels.
-        grades: (n,), 1 right, 0 wrong, NaN undecided.
-    """
-    known, accepted = ~np.isnan(grades), grades == 1
-    cells = [known & (right == label) & (accepted == given) for label, given in _CELLS]
-    counts = np.column_stack(cells).astype(float)
-
-    given = np.where(known, accepted, -1).astype(np.intp)
-
-    def kappa(weights: Floats) -> Floats:
-        return nominal_statistics(right.astype(np.intp), given, weights)[:, 1]
-
-    hit, missed, alarm, passed = counts.T
-    return {
-        "agreement": ratio(hit + passed, known),
-        "sensitivity": ratio(hit, hit + missed),
-        "specificity": ratio(passed, alarm + passed),
-        "kappa": Measure(kappa, known.astype(float)),
-        "undecided": ratio(~known, np.ones(len(right))),
-    }
 
 
 def reliability_of(ratings: Sequence[Mapping[str, float]]) -> Reliability | None:
