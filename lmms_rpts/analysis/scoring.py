@@ -22,7 +22,7 @@ from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.registry import open_budget
-from lmms_rpts.runs.reading import RESULTS, SAMPLES, model_name, read_results
+from lmms_rpts.runs.reading import RESULTS, SAMPLES, model_of, read_results
 from lmms_rpts.runs.responses import (
     DocumentKey,
     ResponsesError,
@@ -33,7 +33,6 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.run import value_at
-from lmms_rpts.runs.validity import judge_lines, validity_of
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks
@@ -283,7 +282,7 @@ def guess_name(files: Sequence[Path]) -> str:
     """Name of the model, from the results next to the files, otherwise from the file names."""
     if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
-    models = list(dict.fromkeys(filter(None, (model_name(read_results(each)) for each in files))))
+    models = list(dict.fromkeys(filter(None, (model_of(read_results(each))[1] for each in files))))
     if len(models) > 1:
         raise ResponsesError(
             f"The responses are from several models: {', '.join(models)}. Score them one by one"
@@ -350,11 +349,14 @@ async def score_run(
         if budget.calls or budget.found or scored.stopped:
             scored.used = {**budget.usage(), "stopped": scored.stopped}
             scored.results["usage"] = {"judges": scored.used}
-        measured = [entry for judging in judged for entry in validity_of(*judging, settings)]
-        if measured:
-            usage = scored.results.setdefault("usage", {})
-            usage["validity"] = [entry.model_dump() for entry in measured]
-        scored.trust = [line for judging in judged for line in judge_lines(*judging, measured)]
+        if judged:
+            from lmms_rpts.runs.validity import judge_lines, validity_of
+
+            measured = [entry for judging in judged for entry in validity_of(*judging, settings)]
+            scored.trust = [line for judging in judged for line in judge_lines(*judging, measured)]
+            if measured:
+                usage = scored.results.setdefault("usage", {})
+                usage["validity"] = [entry.model_dump() for entry in measured]
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
             if scored.written and parts:

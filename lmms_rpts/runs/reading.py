@@ -128,8 +128,8 @@ def _run(label: str | None, part: Mapping[Path, Sequence[Record]]) -> Run:
     """The run of one evaluation, from the records in its files."""
     files = tuple(part)
     results, folder = read_results(files[0]), files[0].absolute().parent
-    checkpoint = _loaded_from(results)
-    model = label or model_name(results) or _cleaned(folder.name) or "model"
+    checkpoint, model = model_of(results)
+    model = label or model or _cleaned(folder.name) or "model"
     # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
     ending = "/".join(checkpoint.split("/")[-2:])
     source, path = _cleaned(checkpoint or folder.as_posix()), (_cleaned(folder.as_posix()), "")
@@ -166,13 +166,11 @@ def read_results(samples: Path) -> Mapping[str, Any]:
     return results
 
 
-def model_name(results: Mapping[str, Any]) -> str | None:
-    """A short name of the model: its checkpoint, else lmms-eval's wrapper."""
-    return re.split(r"[/\\]", _cleaned(_loaded_from(results)))[-1] or None
+def model_of(results: Mapping[str, Any]) -> tuple[str, str]:
+    """What was loaded by the arguments of the model, else lmms-eval's wrapper, and a short name.
 
-
-def _loaded_from(results: Mapping[str, Any]) -> str:
-    """What the arguments of the model say that was loaded, else lmms-eval's wrapper."""
+    Both are empty if the results do not tell.
+    """
     given = value_at(results, "config", "model_args")
     if isinstance(given, str):  # as lmms-eval records them: text, or values by name
         given = dict(part.partition("=")[::2] for part in given.split(","))
@@ -182,12 +180,14 @@ def _loaded_from(results: Mapping[str, Any]) -> str:
     # "." is a location, but not a name.
     checkpoint = next((value for value in named if value.strip("./\\")), None)
     source = checkpoint or results.get("model_source")
-    return source if isinstance(source, str) else ""
+    source = source if isinstance(source, str) else ""
+    return source, re.split(r"[/\\]", _cleaned(source))[-1]
 
 
 def _cleaned(source: str) -> str:
-    """A checkpoint, file or folder as text for tables, without secrets."""
-    return printable(storable(mask(source)).rstrip("/\\").removesuffix(".jsonl"))
+    """A checkpoint, file or folder as text for tables; a secret may be in a URL."""
+    source = mask(source) if {*"=:@"} & {*source} else source
+    return printable(storable(source).rstrip("/\\").removesuffix(".jsonl"))
 
 
 # --- samples files

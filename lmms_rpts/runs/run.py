@@ -111,10 +111,11 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     labels = [
         end or run.model if run.path[0] else run.label for run, end in zip(runs, ends, strict=True)
     ]
-    # `lmms-rpts score` writes several models into one folder.
-    labels = _distinguish(labels, [(run.model, run.model) for run in runs])
-    judged = zip(labels, runs, strict=True)
-    labels = _distinguish(labels, [(run.judges, f"{own} ({run.judges})") for own, run in judged])
+    if len({*labels}) < len(runs):
+        # `lmms-rpts score` writes several models into one folder.
+        labels = _distinguish(labels, [(run.model, run.model) for run in runs])
+        judges = [(own, run.judges) for own, run in zip(labels, runs, strict=True)]
+        labels = _distinguish(labels, [(judge, f"{own} ({judge})") for own, judge in judges])
     counts = Counter(labels)
     taken = {label for label in labels if counts[label] == 1}
     named = []
@@ -171,7 +172,8 @@ def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
         for rounds, model in zip(sets, models, strict=True)
     ]
     for better in (lambda run: f"{run.model} ({run.judges})", attrgetter("label")):
-        names = _distinguish(names, [(at, better(rounds[0])) for at, rounds in enumerate(sets)])
+        if len({*names}) < len(names):
+            names = _distinguish(names, [(at, better(rounds[0])) for at, rounds in enumerate(sets)])
     return dict(zip(names, sets, strict=True))
 
 

@@ -79,10 +79,10 @@ class RunWriter:
         ``stopped``: why judging stopped before its end. Earlier results that are complete then
         remain: nothing is written, and None is returned.
         """
-        own, earlier = json.loads(json.dumps(_extent(results))), dict[Path, None]()
+        earlier = dict[Path, None]()
         for samples in self.folder.glob(f"*{SAMPLES}*.jsonl"):
             old = read_results(samples)
-            if _extent(old) == own:
+            if _extent(old) == json.loads(json.dumps(_extent(results))):
                 if stopped and not value_at(old, "usage", "judges", "stopped"):
                     return None
                 earlier |= {samples: None, results_beside(samples): None}

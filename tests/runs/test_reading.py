@@ -20,7 +20,7 @@ from loguru import logger
 
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs import reading
-from lmms_rpts.runs.reading import RunError, model_name, read_logged
+from lmms_rpts.runs.reading import RunError, model_of, read_logged
 from lmms_rpts.runs.run import Run, join_rounds, name_runs, of_task, rounds_of
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rome.scorer import RomeRecord
@@ -390,12 +390,13 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
     ("model=https://h/x?token=SECRET-1", "x?token=***"),
 )
 def test_names_of_models(arguments: object, name: str | None) -> None:
-    assert model_name({"model_source": "wrapper", "config": {"model_args": arguments}}) == name
+    results = {"model_source": "wrapper", "config": {"model_args": arguments}}
+    assert model_of(results)[1] == name
 
 
 @table("results", {}, {"config": None}, {"config": []}, {"model_source": 7})
 def test_results_that_name_no_model(results: dict[str, Any]) -> None:
-    assert model_name(results) is None
+    assert model_of(results) == ("", "")
 
 
 @table(
