@@ -45,6 +45,9 @@ def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, 
     return {"task": task, "doc_id": doc_id, "response": response, **more}
 
 
+FREE = [said("rpts_eval_en", at, f"Free text {at}.") for at in range(3)]
+
+
 def run_in(folder: Path) -> lr.Run:
     (run,) = lr.read_runs([folder])
     return run
@@ -193,9 +196,23 @@ def test_released_rounds_are_runs_of_their_model(data: Path, monkeypatch: Any) -
     ]
 
 
-# --- how it ends ---------------------------------------------------------------------------------
+def test_the_validity_of_the_judge_is_told_and_kept(data: Path) -> None:
+    words = [write(data / "free.jsonl", *FREE), "--judge", "openai:m", "-o", data / "out"]
+    with JudgeServer(oracle.answer) as server:
+        env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
+        first = invoke(*words, env=env)
+        settings = run_in(data / "out").responses[0].settings
+        judging = {"judge": settings.judge, "prompt_version": settings.prompt_version}
+        measured = {"set": "mine", "created": "2026-11-29", "steps": 40, "auc": 0.75}
+        (data / "cache" / "validity.json").write_text(json.dumps([judging | measured]))
+        again = invoke(*words, env=env)
+    assert "judge openai:m: not validated: lmms-rpts validate --judge openai:m" in first.output
+    assert "judge openai:m: AUC 0.75 on 40 steps (mine, 2026-11-29)" in again.output
+    (held,) = run_in(data / "out").results["usage"]["validity"]
+    assert held["auc"] == 0.75
 
-FREE = [said("rpts_eval_en", at, f"Free text {at}.") for at in range(3)]
+
+# --- how it ends ---------------------------------------------------------------------------------
 
 
 def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:

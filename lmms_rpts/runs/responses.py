@@ -30,9 +30,11 @@ from lmms_rpts.base.rows import (
 from lmms_rpts.base.schema import first_fault
 from lmms_rpts.runs.reading import SAMPLES
 
-# What lmms-eval 0.7.3 saves of a likelihood: "(1.5, False)"
+# A likelihood, and whether it is the largest: ['-1.5', 'False'], or one text ['(1.5, False)'],
+# perhaps in lists of options and of responses to one
 _LIKELIHOOD = re.compile(
-    r"\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)"
+    r"\[+'?(?:-[\d.e+-]{1,40}|-inf|nan|0\.0)'?, '?(?:True|False)'?\]"
+    r"|\[+'\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)'\]"
 )
 _RECORD = re.compile(r'"schema"\s{0,9}:\s{0,9}"lmms_rpts\.')
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
@@ -329,10 +331,10 @@ def _prediction(row: Row) -> Mapping[str, Any]:
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
     if wrong := [each for each in answers if not isinstance(each, str | None)]:
         raise ResponsesError(f"{row.where}: an answer should be a text or null, not {wrong[0]!r}")
-    reasons, usages = (_each_round(fields.get(name), rounds) for name in ("reason", "usage"))
+    columns = [_each_round(fields.get(name), rounds) for name in ("reason", "usage")]
     # Of another number of rounds: they belong to none.
-    reasons = reasons if len(reasons) == len(answers) else [None] * len(answers)
-    usages = usages if len(usages) == len(answers) else []
+    nothing = [None] * len(answers)
+    reasons, usages = (each if len(each) == len(answers) else nothing for each in columns)
     texts = []
     for reason, answer in zip(reasons, answers, strict=True):
         thinking = reason if isinstance(reason, str) and reason.strip() else ""
@@ -401,7 +403,7 @@ def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
         raise ResponsesError(
             f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
-    if name != "response" and _holds_likelihood(entry.get(name)):
+    if name != "response" and _LIKELIHOOD.match(str(entry.get(name))):
         raise LikelihoodError(
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
@@ -429,18 +431,3 @@ def _holds_record(entry: Mapping[str, Any]) -> bool:
     values = entry.get("filtered_resps")
     texts = values if isinstance(values, list) else [values]
     return any(isinstance(text, str) and _RECORD.search(text[:200]) for text in texts)
-
-
-def _holds_likelihood(value: object) -> bool:
-    """Whether a value is what lmms-eval saves of likelihoods: ``["-1.5", "False"]``, or nested."""
-    for _ in range(3):  # options, responses to one, a likelihood and whether it is the largest
-        if not isinstance(value, list) or not value:
-            return False
-        if len(value) == 2 and value[1] in ("True", "False", True, False):
-            with suppress(ValueError):
-                return isinstance(value[0], str | float) and not float(value[0]) > 0
-            return False
-        value = value[0]
-        if isinstance(value, str) and _LIKELIHOOD.fullmatch(value):
-            return True
-    return False
