@@ -90,7 +90,6 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
     (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
     (("{careful}", "--output", "{demo}"), "contains the responses themselves"),
     (("{careful}", "--task", "rpts_eval_e"), "Did you mean rpts_eval_en?"),
-    (("{careful}", "--ids", "3"), "No such option"),
     (("{stray}", "--judge", "lexical"), "doc_id 9 of rpts_eval_en"),
     (("{both}", "--judge", "lexical"), "id 1 of rpts_eval_en"),
     (("{demo}", "--judge", "lexical"), "was already read from"),

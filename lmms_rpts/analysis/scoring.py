@@ -313,7 +313,7 @@ async def score_run(
     """
     scored, budget = Scored(), open_budget(settings)
     results: dict[str, Any] = {}
-    parts: dict[str, Sequence[float | None]] = {}
+    parts, by_part = dict[str, Sequence[float | None]](), None
     judged: dict[tuple[str, str], None] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in plans:
@@ -324,8 +324,10 @@ async def score_run(
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
-            if plan.name in TASKS and TASKS[plan.name].scores_by_part:
-                parts[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
+            benchmark = TASKS.get(plan.name)
+            if benchmark and benchmark.scores_by_part:
+                by_part = benchmark.scores_by_part
+                parts[benchmark.tasks[plan.name]] = values["accuracy"]
             results[plan.name] = {"alias": plan.name, **metric_results(values, of_sets)}
         scored.results = {
             "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
@@ -359,10 +361,10 @@ async def score_run(
                 usage["validity"] = [entry.model_dump() for entry in measured]
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
-            if scored.written and parts:
+            if scored.written and by_part:
                 place = scored.written.results
                 file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
-                file.write_text(json.dumps(scores_by_part(parts), indent=2), encoding="utf-8")
+                file.write_text(json.dumps(by_part(parts), indent=2), encoding="utf-8")
     return scored
 
 
@@ -427,21 +429,6 @@ async def _score_document(
         for record, (entry, response) in zip(records, entries, strict=True)
     ]
     return at, samples, records
-
-
-def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
-    """The scores of the parts of a benchmark as the ``evaluate.py`` of FlagEval writes them.
-
-    ``final_score`` is the sum of the scores and the number of questions, ``accuracy`` in percent; a
-    subtask has sum, number, mean, and the same again as its only part. Unscored answers are left
-    out.
-    """
-    known = {part: [each for each in own if each is not None] for part, own in values.items()}
-    sums = {part: [sum(own), len(own), sum(own) / len(own)] for part, own in known.items() if own}
-    total, count = (sum(own[at] for own in sums.values()) for at in (0, 1))
-    accuracy = round(100 * total / count, 2) if count else None
-    parts = {part: [*own, {part: own}] for part, own in sums.items()}
-    return {"final_score": [total, count], "accuracy": accuracy, **parts}
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
