@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from lmms_rpts.analysis.scoring import score as score
     from lmms_rpts.analysis.summary import summarize as summarize
     from lmms_rpts.analysis.sweeping import sweep as sweep
+    from lmms_rpts.runs.reading import RunError as RunError
     from lmms_rpts.runs.run import Run as Run
-    from lmms_rpts.runs.samples import RunError as RunError
 
 _MODULES = {
     "analysis.agreements": "agreement read_ratings",
@@ -33,7 +33,7 @@ _MODULES = {
     "analysis.summary": "summarize",
     "analysis.sweeping": "sweep",
     "runs.run": "Run",
-    "runs.samples": "RunError",
+    "runs.reading": "RunError",
 }
 _PLACES = {
     name: f"lmms_rpts.{module}" for module, names in _MODULES.items() for name in names.split()

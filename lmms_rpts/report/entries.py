@@ -18,9 +18,9 @@ from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.trees import TreePicture, gold_tree
 from lmms_rpts.runs.metadata import metadata_of
+from lmms_rpts.runs.reading import Logged, read_logged
 from lmms_rpts.runs.record import ShownQuestion
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from statistics import fmean, stdev
 from typing import TYPE_CHECKING
 
 from lmms_rpts.base.escaping import listed
+from lmms_rpts.runs.run import rounds_of as rounds_of
 from lmms_rpts.stats.figures import NONE as NONE
 from lmms_rpts.stats.figures import interval
 
@@ -82,44 +82,6 @@ def document_means(values: Iterable[tuple[Hashable, float | None]]) -> list[floa
             there.append(value)
     # Not fsum: the mean must equal lmms-eval's to the last bit.
     return [sum(there) / len(there) if there else None for there in found.values()]
-
-
-def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
-    """Rounds by name: runs with the same model, judge, settings and documents.
-
-    Several rounds have the name of their model, a single one has its label.
-    """
-    kinds: dict[Hashable, list[Run]] = {}
-    for run in runs:
-        asked = frozenset(each.instance for each in run.responses)
-        kind = (run.model, run.source, frozenset(run.scorings), asked)
-        kinds.setdefault(kind, []).append(run)
-    sets = [*kinds.values()]
-    models = shortest_ends([rounds[0].source or rounds[0].model for rounds in sets])
-    names = [
-        rounds[0].label if len(rounds) == 1 else model
-        for rounds, model in zip(sets, models, strict=True)
-    ]
-    for better in (lambda run: f"{run.model} ({run.judges})", lambda run: run.label):
-        equal = Counter(names)
-        names = [
-            name if equal[name] == 1 else better(rounds[0])
-            for name, rounds in zip(names, sets, strict=True)
-        ]
-    return dict(zip(names, sets, strict=True))
-
-
-def shortest_ends(paths: Sequence[str]) -> list[str]:
-    """For each path, its shortest end that no other path has; equal paths have equal ends."""
-
-    # "runs/a/ckpt" and "runs/b/ckpt" end in "a/ckpt" and "b/ckpt"; with "runs/c/last", in "last".
-    def end_of(path: str) -> str:
-        parts, others = path.split("/"), {*paths} - {path}
-        ends = ("/".join(parts[-n:]) for n in range(1, len(parts)))
-        free = (end for end in ends if not any(f"/{other}".endswith(f"/{end}") for other in others))
-        return next(free, path)
-
-    return [end_of(path) for path in paths]
 
 
 def differing_settings(runs: Sequence[Run]) -> list[str]:

@@ -23,8 +23,8 @@ from lmms_rpts.report.pages import MOST_RAW, bounded, cell_parts, label_heights
 from lmms_rpts.report.writing import write_report
 from lmms_rpts.runs.answers import ACCURACY, AnswerRecord, GradedHow
 from lmms_rpts.runs.metrics import by_name
+from lmms_rpts.runs.reading import RunError, read_logged
 from lmms_rpts.runs.record import Asked, ShownQuestion
-from lmms_rpts.runs.samples import RunError, read_logged
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.support.instances import make_doc
