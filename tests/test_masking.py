@@ -70,3 +70,28 @@ def test_no_eight_characters_of_a_key_stay(data: st.DataObject, key: str, around
     said = mask_key(f"{around}{key[first:last]}{around}{key}", key).lower()
     assert not [at for at in range(len(key) - RUN + 1) if key[at : at + RUN].lower() in said]
     assert mask_key(around, KEY) == around
+
+
+@table(
+    "text",
+    "Authorization: Token SECRET-1",
+    "Authorization: ApiKey SECRET-1",
+    "{'api_keys': ['SECRET-1', 'SECRET-1']}",
+    'api_key="ab\\"SECRET-1"',
+    "https://h/x?sig=SECRET-1&a=1",
+    "url=https://h?key=SECRET-1",
+    "X-Amz-Signature=SECRET-1",
+    "jwt=SECRET-1",
+    "pass=SECRET-1",
+    "Bearer SECRET-1",
+    "https://u:p@SECRET-1@host/x",
+    "nvapi-SECRET-1",
+)
+def test_secrets_are_masked_wherever_they_are(text: str) -> None:
+    assert "SECRET" not in mask(text)
+    assert "***" in mask(text)
+
+
+@table("text", "max_new_tokens=2048", "tokenizer=lab/model", "passes=3", "sigma=0.1", "seed: 7")
+def test_what_is_no_secret_is_shown(text: str) -> None:
+    assert mask(text) == text

@@ -20,13 +20,12 @@ import pytest
 from typer.testing import CliRunner, Result
 
 import lmms_rpts as lr
-from lmms_rpts.analysis.reading import read_run, read_runs
-from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.cli import app
+from lmms_rpts.runs.run import rounds_of
 from tests.support import oracle
 from tests.support.instances import write_folder
-from tests.support.judge_server import DROPPED, Body, JudgeServer, ServerReply
+from tests.support.judge_server import Body, JudgeServer, ServerReply
 from tests.support.lmms import Run, clean_environment
 from tests.support.rome import ENTRIES, write_rome
 from tests.support.tables import table
@@ -44,6 +43,14 @@ def write(path: Path, *entries: Any) -> Path:
 
 def said(task: str, doc_id: int, response: Any = "x", **more: Any) -> dict[str, Any]:
     return {"task": task, "doc_id": doc_id, "response": response, **more}
+
+
+FREE = [said("rpts_eval_en", at, f"Free text {at}.") for at in range(3)]
+
+
+def run_in(folder: Path) -> lr.Run:
+    (run,) = lr.read_runs([folder])
+    return run
 
 
 @pytest.fixture
@@ -82,7 +89,7 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
     (("{careful}", "--correct", "m"), "--correct is only for tasks of other packages"),
     (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
     (("{careful}", "--output", "{demo}"), "contains the responses themselves"),
-    (("{en}", "--judge", "lexical", "--ids", "99"), "there is no document 99"),
+    (("{careful}", "--task", "rpts_eval_e"), "Did you mean rpts_eval_en?"),
     (("{stray}", "--judge", "lexical"), "doc_id 9 of rpts_eval_en"),
     (("{both}", "--judge", "lexical"), "id 1 of rpts_eval_en"),
     (("{demo}", "--judge", "lexical"), "was already read from"),
@@ -123,7 +130,7 @@ def test_a_run_of_lmms_eval_scores_as_it_did(data: Path, saved: Path) -> None:
     theirs = original.results["rpts_demo"]
     for name, value in again.results["rpts_demo"].items():
         assert value == pytest.approx(theirs[name], nan_ok=True) or value == theirs[name], name
-    assert read_run(again.folder).model == read_run(original.folder).model
+    assert run_in(again.folder).model == run_in(original.folder).model
 
 
 @table(
@@ -132,9 +139,6 @@ def test_a_run_of_lmms_eval_scores_as_it_did(data: Path, saved: Path) -> None:
     (("--limit", 2), (0, 1)),
     (("--offset", 1), (1, 2)),
     (("--offset", 1, "--limit", 1), (1,)),
-    (("--ids", "2,0"), (0, 2)),
-    (("--ids", "2", "--ids", "1"), (1, 2)),
-    parts=2,
 )
 def test_which_documents_are_scored(
     data: Path, tmp_path: Path, options: tuple[object, ...], numbers: tuple[int, ...]
@@ -183,14 +187,31 @@ def test_released_rounds_are_runs_of_their_model(data: Path, monkeypatch: Any) -
     release = write(data / "train.jsonl", row)
     done = scored(data / "out", release, "--task", "rome_academic")
     assert "lab/m, round 2" in done.output
-    (model,) = summarize(read_runs([data / "out"])).models
-    assert (model.model, model.rounds, model.tokens.value) == ("m", 2, 200)
-    assert model.metrics["accuracy"].value == 0.5
+    ((name, rounds),) = rounds_of(lr.read_runs([data / "out"])).items()
+    assert (name, [run.label for run in rounds]) == ("m", ["out (1)", "out (2)"])
+    assert [(each.tokens, each.score) for run in rounds for each in run.responses] == [
+        (100, 0.0),
+        (300, 1.0),
+    ]
+
+
+def test_the_validity_of_the_judge_is_told_and_kept(data: Path) -> None:
+    words = [write(data / "free.jsonl", *FREE), "--judge", "openai:m", "-o", data / "out"]
+    with JudgeServer(oracle.answer) as server:
+        env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
+        first = invoke(*words, env=env)
+        settings = run_in(data / "out").responses[0].settings
+        judging = {"judge": settings.judge, "prompt_version": settings.prompt_version}
+        measured = {"set": "mine", "created": "2026-11-29", "steps": 40, "auc": 0.75}
+        (data / "cache" / "validity.json").write_text(json.dumps([judging | measured]))
+        again = invoke(*words, env=env)
+    assert "judge openai:m: not validated: lmms-rpts validate --judge openai:m" in first.output
+    assert "judge openai:m: AUC 0.75 on 40 steps (mine, 2026-11-29)" in again.output
+    (held,) = run_in(data / "out").results["usage"]["validity"]
+    assert held["auc"] == 0.75
 
 
 # --- how it ends ---------------------------------------------------------------------------------
-
-FREE = [said("rpts_eval_en", at, f"Free text {at}.") for at in range(3)]
 
 
 def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
@@ -205,7 +226,7 @@ def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
         env = judge_at(server) | {"LMMS_RPTS_CONCURRENCY": "1"}
         env["LMMS_RPTS_CACHE"] = str(data / "cache")
         done = invoke(*words, env=env)
-        outcomes = [each.outcome for each in read_run(data / "out").responses]
+        outcomes = [each.outcome for each in run_in(data / "out").responses]
         calls = itertools.count(-1000)
         again = invoke(*words, env=env)
     assert done.exit_code == 1
@@ -216,12 +237,11 @@ def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
     assert Counter(outcomes)["unscored"] > 0
     assert again.exit_code == 0, again.output
     # The first run, which would count as a round, is replaced.
-    assert {each.outcome for each in read_run(data / "out").responses} == {"scored"}
+    assert {each.outcome for each in run_in(data / "out").responses} == {"scored"}
 
 
-@table("reply", ServerReply("oops", status=500), ServerReply("I would rather not say."), DROPPED)
-def test_status_1_where_nothing_was_judged(data: Path, reply: ServerReply) -> None:
-    with JudgeServer(lambda body: reply) as server:
+def test_status_1_where_nothing_was_judged(data: Path) -> None:
+    with JudgeServer(lambda body: "I would rather not say.") as server:
         env = judge_at(server) | {"LMMS_RPTS_CONCURRENCY": "4"}
         done = invoke(write(data / "r.jsonl", *FREE), "--judge", "openai:m", env=env)
     assert done.exit_code == 1, done.output
@@ -239,13 +259,13 @@ def test_the_same_command_again_asks_for_the_failed_rest_and_replaces_its_result
     with JudgeServer(answer) as server:
         env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
         first, asked = invoke(*words, env=env), server.calls
-        invoke(*words, "--ids", "1", env=env)
-        once = len(read_runs([data / "out"]))
+        invoke(*words, "--offset", "1", env=env)
+        once = len(lr.read_runs([data / "out"]))
         again = invoke(*words, env=env)
     assert "1 judge requests failed. Judge replies are cached in" in first.output
     assert "failed" not in again.output
     assert server.calls > asked
-    assert len(read_runs([data / "out"])) == once == 2
+    assert len(lr.read_runs([data / "out"])) == once == 2
 
 
 def start(folder: Path, server: JudgeServer) -> subprocess.Popen[str]:
@@ -339,7 +359,7 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
     records = asyncio.run(cell_of_a_notebook())
     page, careful = data / "report.html", DEMO / "careful.jsonl"
     done = scored(data / "out", careful, "--judge", "lexical", "--report", page)
-    assert f"{page}: 14 instances, 18 images" in done.output
+    assert page.is_file()
     assert [json.loads(each.to_json()) for each in records] == [*done.records("rpts_demo").values()]
 
 

@@ -158,27 +158,6 @@ def test_repeats_and_a_part_of_the_documents(tmp_path: Path) -> None:
     assert found == {0: [True, None], 1: [True, True]}, done.output
 
 
-def test_a_report_holds_the_images(tmp_path: Path) -> None:
-    task = write_foreign_task(tmp_path)
-    rows = [said(at) for at in range(6)]
-    with SeeingJudge().server() as server:
-        done = score(write(tmp_path / "said.jsonl", *rows), task, tmp_path / "a", server)
-    assert done.code == 0, done.output
-    page = tmp_path / "report.html"
-
-    def report(*more: str) -> str:
-        done = run([COMMAND, "report", "a=a", "-o", str(page), *more], cwd=tmp_path)
-        assert done.returncode == 0, done.stdout
-        return done.stdout
-
-    assert "6 instances, 6 images" in report("--include_path", task.include_path)
-    assert page.read_text(encoding="utf-8").count("data:image/webp;base64,") >= 6
-    assert "0 images" in report("--no-images")
-    lost = report()
-    assert "The images of colours_rpts are left out: Unknown task 'colours' of lmms-eval" in lost
-    assert "Use --include_path FOLDER for your own tasks" in lost
-
-
 # --- tasks of ours, whose answers are graded ------------------------------------------------------
 
 

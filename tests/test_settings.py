@@ -62,7 +62,7 @@ def test_empty_variables_and_those_of_others_change_nothing(
     ({"LMMS_RPTS_CACHE": " off\n"}, "cache", None),
     ({"LMMS_RPTS_CACHE": "~/c"}, "cache", Path("/home/somebody/c")),
     ({"XDG_CACHE_HOME": "~/x"}, "cache", Path("/home/somebody/x/lmms_rpts")),
-    ({"LMMS_RPTS_VALIDITY": " a b/validity.json\n"}, "validity", Path("a b/validity.json")),
+    ({"LMMS_RPTS_PROMPTS": " a b/prompts\n"}, "prompts", Path("a b/prompts")),
     ({"LMMS_RPTS_PRICE": " 1 / 2 "}, "unit_price", Price(1.0, 2.0)),
     ({"LMMS_RPTS_MAX_JUDGE_COST": "0", "LMMS_RPTS_PRICE": "1/2"}, "max_judge_cost", 0.0),
     ({"OPENAI_API_KEY": " sk-x\n"}, "openai_key", "sk-x"),
@@ -86,12 +86,12 @@ def test_the_file_is_read_and_its_paths_are_relative_to_it(
 ) -> None:
     (folder / "below").mkdir()
     (folder / "below" / "rpts.toml").write_text(
-        'decay = 0.5\njudge_reason = false\ncache = "kept"\nprompts = "~/p"\nvalidity = "/v"\n'
+        'decay = 0.5\njudge_reason = false\ncache = "kept"\nprompts = "~/p"\n'
         '[rpts]\npath = "../rpts"\n[judge]\nname = "openai:m"\nextra_body = {top_k = 20}\n'
     )
     monkeypatch.setenv(CONFIG, "below/rpts.toml")
     found = configuration()
-    changed: dict[str, Any] = {"decay": 0.5, "judge_reason": False, "validity": "/v"}
+    changed: dict[str, Any] = {"decay": 0.5, "judge_reason": False}
     changed |= {"cache": str(folder / "below" / "kept"), "prompts": "/home/somebody/p"}
     changed |= {"judge": "openai:m", "extra_body": {"top_k": 20}}
     assert {name: found[name] for name in changed} == changed
@@ -256,7 +256,7 @@ def test_the_key_is_neither_shown_nor_recorded_nor_part_of_a_command(
 
 @table(
     "name, said",
-    ("LMMS_RPTS_VALIDTY", "Unknown setting LMMS_RPTS_VALIDTY. Did you mean LMMS_RPTS_VALIDITY?"),
+    ("LMMS_RPTS_TRESHOLD", "Unknown setting LMMS_RPTS_TRESHOLD. Did you mean LMMS_RPTS_THRESHOLD"),
     ("LMMS_RPTS_OPENAI_KEY", "Set OPENAI_API_KEY"),
     # The common prefix of all names must not make a name similar.
     ("LMMS_RPTS_VERBOSE", "Known: LMMS_RPTS_CONFIG, LMMS_RPTS_JUDGE, "),

@@ -17,8 +17,8 @@ from lmms_rpts.analysis.frames import (
 from lmms_rpts.analysis.summary import differing_settings, stopped_runs
 from lmms_rpts.base.escaping import count, listed, shorten
 from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import (
     Floats,

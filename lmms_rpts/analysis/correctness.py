@@ -77,15 +77,15 @@ def choose_criterion(
         return Criterion()
     if correct is not None:
         return _parsed(task, correct, names, logged, aggregations)
-    rising = [name for name in names if better.get(name, True)]
-    for name, field in ((name, field) for name in rising for field in _FIELDS):
-        found = Criterion(name, field, mean=aggregations.get(name))
-        values = [found.number(each) for each in logged if each.get(name) is not None]
-        if values and all(value is not None and value <= 1.0 for value in values):
-            logger.info("{}: answers are graded by {} {}", task, visible(name), field)
-            return found
-    said = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
-    logger.warning("{}: {}; set --correct METRIC.FIELD", task, said)
+    for name in (name for name in names if better.get(name, True)):
+        for field in _FIELDS:
+            criterion = Criterion(name, field, mean=aggregations.get(name))
+            values = [criterion.number(each) for each in logged if each.get(name) is not None]
+            if values and all(value is not None and value <= 1.0 for value in values):
+                logger.info("{}: answers are graded by {} {}", task, visible(name), field)
+                return criterion
+    reason = f"of its metrics ({visible(', '.join(names)) or NONE}), none says what is right"
+    logger.warning("{}: {}; set --correct METRIC.FIELD", task, reason)
     return Criterion()
 
 
@@ -105,16 +105,16 @@ def _parsed(
             f"--correct: {correct!r} is not a metric of the task. Use one of "
             f"{', '.join(names)}, or none. To set a minimum, write METRIC>=0.5"
         )
-    found = Criterion(name, field, minimum, aggregations.get(name))
-    known = [value for value in map(found.number, logged) if value is not None]
-    if not known:
+    criterion = Criterion(name, field, minimum, aggregations.get(name))
+    values = [value for value in map(criterion.number, logged) if value is not None]
+    if not values:
         logger.warning("{}: no response has a number as {}", task, visible(correct))
-    if minimum <= 1.0 < max(known, default=0.0):
+    if minimum <= 1.0 < max(values, default=0.0):
         raise SettingError(
-            f"--correct: {path} has values up to {max(known):g}. Write the minimum of a right "
-            f"answer on this scale, such as {path}>={max(known) / 2:g}"
+            f"--correct: {path} has values up to {max(values):g}. Write the minimum of a right "
+            f"answer on this scale, such as {path}>={max(values) / 2:g}"
         )
-    return found
+    return criterion
 
 
 def _number(value: Any) -> float | None:

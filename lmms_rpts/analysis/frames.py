@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.reading import read_all_runs
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
+from lmms_rpts.runs import reading
 from lmms_rpts.runs.metrics import Metric
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
@@ -38,8 +38,9 @@ def read_runs(paths: str | Path | Iterable[str | Path]) -> list[Run]:
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
-    listed = [paths] if isinstance(paths, str | Path) else paths
-    return [run for runs in read_all_runs(listed).values() for run in runs]
+    benchmarks = BENCHMARKS.values()
+    records = {each.record.SCHEMA: each.record for each in benchmarks}
+    return reading.read_runs(paths, records, [each.foreign for each in benchmarks if each.foreign])
 
 
 def by_benchmark(runs: Iterable[Run]) -> list[tuple[Benchmark, list[Run]]]:

@@ -7,8 +7,8 @@ from pathlib import Path
 
 from lmms_rpts.analysis.frames import benchmark_of, breakdown
 from lmms_rpts.base.rows import Row, read_objects
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 
 _KEYS = ("task", "id", "doc_id")
 Clusters = Mapping[tuple[str, str | int], set[Hashable]]

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
+import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,9 +21,8 @@ from lmms_rpts.base.escaping import did_you_mean, listed, storable
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.client import open_client
-from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import open_budget
-from lmms_rpts.runs.reading import RESULTS, model_name, read_results
+from lmms_rpts.runs.reading import RESULTS, SAMPLES, model_of, read_results
 from lmms_rpts.runs.responses import (
     DocumentKey,
     ResponsesError,
@@ -31,7 +32,7 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks
@@ -50,25 +51,6 @@ SUFFIX = "_rpts"
 _INDEX = re.compile(r"[0-9]{1,18}")  # int() refuses more than 4,300 digits
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
 """Filters of lmms-eval that leave a response unchanged, or nearly so."""
-
-
-@dataclass(frozen=True, slots=True)
-class Selection:
-    """Which documents are scored: at most ``limit`` from number ``offset`` on, as in lmms-eval.
-
-    ``ids``: only those with these ids (of a task of another package: numbers); empty: all;
-    ``round``: only the responses of this round, if rows have one.
-    """
-
-    offset: int = 0
-    limit: int | None = None
-    ids: tuple[str, ...] = ()
-    round: int | None = None
-
-    def holds(self, at: int, own_id: str) -> bool:
-        """Whether a document is selected, by its number and its id."""
-        last = math.inf if self.limit is None else self.offset + self.limit
-        return self.offset <= at < last and (not self.ids or own_id in self.ids)
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,15 +79,17 @@ class Scored:
     """What came of a run: how many records and judge requests have each outcome, and why judging
     stopped, if it did.
 
-    ``used``: calls, tokens and cost of the judge, if any; ``results``: in the form of lmms-eval;
-    ``written``: its files; None: they are not written.
+    Attributes:
+        used: calls, tokens and cost of the judge, if any.
+        trust: sentences about how far its judge can be trusted.
+        results: in the form of lmms-eval; ``written``: its files; None: they are not written.
     """
 
-    model: str
     outcomes: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
     stopped: str | None = None
     used: dict[str, Any] | None = None
+    trust: Sequence[str] = ()
     results: dict[str, Any] = field(default_factory=dict)
     written: Written | None = None
 
@@ -133,8 +117,9 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     if not saved.runs:
         others = ", ".join(sorted(saved.passed_over)) or "none"
         raise ResponsesError(
-            f"{saved.path} contains no responses to {task}; tasks with responses: {others}. To "
-            'score them as another task, set "task" in each line'
+            f"{saved.path} contains no responses to {task}; tasks with responses: {others}."
+            f"{did_you_mean(task, {*TASKS, *saved.passed_over} - {task})} To score them as another "
+            'task, set "task" in each line'
         )
     return saved
 
@@ -148,8 +133,10 @@ def plan_run(
     saved: SavedResponses,
     run: RunKey,
     settings: Settings,
-    selection: Selection,
+    *,
     task: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
     include_path: Path | None = None,
     correct: str | None = None,
 ) -> list[TaskPlan]:
@@ -158,62 +145,51 @@ def plan_run(
     Args:
         saved: as found by `find_responses`.
         task: the task or group that was asked for; None: all tasks with responses.
+        limit, offset: at most ``limit`` documents of each task from number ``offset`` on.
         include_path: the folder of own task files.
         correct: the metric that decides whether an answer is right, for tasks of other packages.
 
     Raises:
         ResponsesError: if responses belong to no document.
     """
-    ours = TASKS
     named = {key.task for key in saved.runs[run]} if task is None else {task}
-    if correct and named & {*ours}:
+    if correct and named & TASKS.keys():
         raise ResponsesError("--correct is only for tasks of other packages: ours grade answers")
-    plans: list[TaskPlan] = []
-    used = set[int]()
-    documents: dict[str, Sequence[Any]] = {}
-    for name in sorted(named & {*ours}):
-        documents |= read_questions(name)
-    known = {each.id for questions in documents.values() for each in questions}
-    known |= {key.name for each in saved.runs.values() for key in each if key.task not in ours}
-    if unknown := [each for each in selection.ids if each not in known]:
-        hint = did_you_mean(unknown[0], known)
-        raise ResponsesError(f"--ids: there is no document {listed(unknown)}.{hint}")
-    for member, docs in sorted(documents.items()):
-        plans += _plan_own(saved, run, member, docs, settings, selection, used)
-    for name in sorted(named - {*ours, ""}):
-        plans += _plan_other(saved, run, name, settings, include_path, correct, selection, used)
-    stray = [key for key, each in saved.runs[run].items() if id(each) not in used]
+    selected = range(offset, sys.maxsize if limit is None else offset + limit)
+    members: dict[str, Sequence[Any]] = {}
+    for name in sorted(named & TASKS.keys()):
+        members |= read_questions(name)
+    plans = [_plan_own(saved, run, *member, settings) for member in sorted(members.items())]
+    for name in sorted(named - TASKS.keys() - {""}):
+        plans.append(_plan_other(saved, run, name, settings, include_path, correct, selected))
+    used = {id(document) for plan in plans for document in plan.documents.values()}
+    stray = [key for key, document in saved.runs[run].items() if id(document) not in used]
     if stray:
-        _refuse_stray(saved, stray, [plan.name for plan in plans])
-    if not any(plan.documents for plan in plans):
+        _refuse_stray(saved, stray, [plan.name for plan in plans if plan.documents])
+    chosen = [
+        replace(plan, documents={at: plan.documents[at] for at in plan.documents if at in selected})
+        for plan in plans
+    ]
+    if not any(plan.documents for plan in chosen):
         raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
-    return [plan for plan in plans if plan.documents]
+    return [plan for plan in chosen if plan.documents]
 
 
 def _plan_own(
-    saved: SavedResponses,
-    run: RunKey,
-    task: str,
-    questions: Sequence[Any],
-    settings: Settings,
-    selection: Selection,
-    used: set[int],
-) -> Iterator[TaskPlan]:
-    """The plan for a task of ours, if it has responses."""
+    saved: SavedResponses, run: RunKey, task: str, questions: Sequence[Any], settings: Settings
+) -> TaskPlan:
+    """The plan for a task of ours."""
     rounds = [each for each in saved.runs if run.round is not None and each.model == run.model]
-    found: dict[int, SavedDocument | None] = {}
+    documents: dict[int, SavedDocument | None] = {}
     for at, question in enumerate(questions):
         document = saved.find(task, at, question.id, run)
-        used |= {id(document)}
         # A question that has a response in another round only is a failed request in this one.
-        there = document or any(saved.find(task, at, question.id, each) for each in rounds)
-        if there and selection.holds(at, question.id):
-            found[at] = document
-    if found:
-        scorer = TASKS[task].scorer(task, settings, None)
-        yield TaskPlan(
-            task, scorer, lambda at: scorer.question(questions[at]), found, len(questions)
-        )
+        if document or any(saved.find(task, at, question.id, each) for each in rounds):
+            documents[at] = document
+    scorer = TASKS[task].scorer(task, settings, None)
+    return TaskPlan(
+        task, scorer, lambda at: scorer.question(questions[at]), documents, len(questions)
+    )
 
 
 def _plan_other(
@@ -223,58 +199,54 @@ def _plan_other(
     settings: Settings,
     include_path: Path | None,
     correct: str | None,
-    selection: Selection,
-    used: set[int],
-) -> Iterator[TaskPlan]:
+    selected: range,
+) -> TaskPlan:
     """The plan for a task of lmms-eval that is not ours."""
-    base = task.removesuffix(SUFFIX) or task
-    documents = {key: each for key, each in saved.runs[run].items() if key.task in (task, base)}
-    wrong = next((key.name for key in documents if not _INDEX.fullmatch(key.name)), None)
     if not _NAME.fullmatch(task):
         raise ResponsesError(f"{shown(task)} is not a valid task name")
     _refuse_filtered(saved, task)
     from lmms_rpts.host.other_tasks import open_task
 
+    base = task.removesuffix(SUFFIX) or task
     other = open_task(base, include_path, settings)
-    if wrong is not None and not other.ids:
-        raise ResponsesError(
-            f'{task}: a response identifies its document by "id" ({shown(wrong)}); use "doc_id", '
-            "the index in the task's data from 0"
-        )
     numbers = {own_id: at for at, own_id in enumerate(other.ids)}
-    found: dict[int, SavedDocument | None] = {}
-    for key, each in documents.items():
+    documents: dict[int, SavedDocument | None] = {}
+    for key, document in saved.runs[run].items():
+        if key.task not in (task, base):
+            continue
+        if not other.ids and not _INDEX.fullmatch(key.name):
+            raise ResponsesError(
+                f'{task}: a response identifies its document by "id" ({shown(key.name)}); use '
+                '"doc_id", the index in the task\'s data from 0'
+            )
         at = int(key.name) if key.kind == "doc_id" else numbers.get(key.name, other.total)
         if at < other.total:
-            used |= {id(each)}
-            if selection.holds(at, key.name):
-                found[at] = each
-    if found:
-        for at, saved_at in sorted(found.items()):
-            if saved_at is not None and saved_at.target is not None:
-                other.check_target(at, saved_at.target)
-        by_number = dict(sorted(found.items()))
-        is_right = None
-        if not other.is_ours:  # its own filters grade answers
-            logged = [each.metrics for each in found.values() if each]
-            aggregations, better = other.aggregations, other.better
-            is_right = choose_criterion(other.name, logged, aggregations, better, correct).is_right
-        yield TaskPlan(other.name, other.scorer, other.question, by_number, other.total, is_right)
+            documents[at] = document
+            if at in selected and document.target is not None:
+                other.check_target(at, document.target)
+    is_right = None
+    if not other.is_ours:  # its own filters grade answers
+        logged = [document.metrics for document in documents.values() if document]
+        criterion = choose_criterion(other.name, logged, other.aggregations, other.better, correct)
+        is_right = criterion.is_right
+    ordered_documents = dict(sorted(documents.items()))
+    return TaskPlan(
+        other.name, other.scorer, other.question, ordered_documents, other.total, is_right
+    )
 
 
 def _refuse_stray(
     saved: SavedResponses, stray: Sequence[DocumentKey], tasks: Sequence[str]
 ) -> None:
     """Raise for responses to documents that the tasks do not have."""
-    ours = TASKS
-    groups = [each for each in stray if each.kind == "doc_id" and len(members_of(each.task)) > 1]
+    groups = [key for key in stray if key.kind == "doc_id" and len(members_of(key.task)) > 1]
     if groups:
         raise ResponsesError(
             f'"doc_id" is the number in a task, and {groups[0].task} is a group: use "id", or name '
             f"the task ({listed(members_of(groups[0].task))})"
         )
-    names = listed([f"{each.kind} {each.name} of {each.task or 'no task'}" for each in stray])
-    variables = {ours[task].data_variable for task in tasks if task in ours} - {""}
+    names = listed([f"{key.kind} {key.name} of {key.task or 'no task'}" for key in stray])
+    variables = {TASKS[task].data_variable for task in tasks if task in TASKS} - {""}
     which = f" ({', '.join(sorted(variables))} selects the data)" if variables else ""
     raise ResponsesError(
         f"{saved.path}: no document of {listed(tasks) or 'the tasks'} is named by these responses, "
@@ -288,21 +260,17 @@ def _refuse_filtered(saved: SavedResponses, task: str) -> None:
     It does if it strips reasoning tags, its default.
     """
     for file in saved.files:
-        found = read_results(file)
-        config = (found.get("configs") or {}).get(task) or {}
+        results = read_results(file)
+        config = value_at(results, "configs", task) or {}
         # As lmms-eval does: the task's own value takes precedence.
         tags = config.get("reasoning_tags")
         if tags is None:
-            given = (found.get("config") or {}).get("resolved_cli_args") or {}
-            tags = given.get("reasoning_tags")
-        chains = [each.get("filter") or [] for each in config.get("filter_list") or []]
+            tags = value_at(results, "config", "resolved_cli_args", "reasoning_tags")
+        chains = [pipeline.get("filter") or [] for pipeline in config.get("filter_list") or []]
         filters = {str(each.get("function")) for chain in chains for each in chain}
-        ours = any(each.startswith("rpts_") for each in filters)
-        if (
-            (cut := sorted(filters - _LEAVE_WHOLE))
-            and not ours
-            and tags not in (None, False, "none")
-        ):
+        ours = any(name.startswith("rpts_") for name in filters)
+        cut = sorted(filters - _LEAVE_WHOLE)
+        if cut and not ours and tags not in (None, False, "none"):
             raise ResponsesError(
                 f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
                 "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
@@ -314,11 +282,10 @@ def guess_name(files: Sequence[Path]) -> str:
     """Name of the model, from the results next to the files, otherwise from the file names."""
     if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
-    models = list(dict.fromkeys(filter(None, (model_name(read_results(each)) for each in files))))
+    models = list(dict.fromkeys(filter(None, (model_of(read_results(each))[1] for each in files))))
     if len(models) > 1:
         raise ResponsesError(
-            f"The responses are from several models: {', '.join(models)}. Score them one by one, "
-            "or set --name if they are one model"
+            f"The responses are from several models: {', '.join(models)}. Score them one by one"
         )
     return models[0] if models else files[0].resolve().parent.name or "model"
 
@@ -334,7 +301,7 @@ async def score_run(
     source: str,
     output: Path | None = None,
     requests: Path | None = None,
-    selection: Selection = Selection(),
+    **selection: int | None,
 ) -> Scored:
     """Score the responses of one run, and write its samples and results.
 
@@ -342,26 +309,25 @@ async def score_run(
         source: where the responses are, for the results.
         output: the folder for the files; None: nothing is written.
         requests: a file to which requests without a cached reply are written; nothing is asked.
-        selection: what was selected, for the results.
+        selection: the ``limit``, ``offset`` and ``round`` of what was selected, for the results.
     """
-    scored, budget = Scored(model), open_budget(settings)
-    figures = None
-    if settings.validity:
-        from lmms_rpts.runs.validity import validity_for
-
-        figures = validity_for(settings, plans[0].scorer.judge, Prompts(settings.prompts).version())
+    scored, budget = Scored(), open_budget(settings)
     results: dict[str, Any] = {}
-    scores: dict[str, Sequence[float | None]] = {}
+    parts, by_part = dict[str, Sequence[float | None]](), None
+    judged: dict[tuple[str, str], None] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in plans:
-            judge = plan.scorer.judge
-            async with open_client(judge, settings, budget, requests=requests) as client:
-                values, of_sets = await _score_task(plan, client, scored, writer)
+            async with open_client(
+                plan.scorer.judge, settings, budget, requests=requests
+            ) as client:
+                values, of_sets = await _score_task(plan, client, scored, judged, writer)
                 scored.stopped = scored.stopped or client.stopped
                 scored.requests.update(client.outcomes)
             plan.scorer.report()
-            if plan.name in TASKS and TASKS[plan.name].scores_by_part:
-                scores[TASKS[plan.name].tasks[plan.name]] = values["accuracy"]
+            benchmark = TASKS.get(plan.name)
+            if benchmark and benchmark.scores_by_part:
+                by_part = benchmark.scores_by_part
+                parts[benchmark.tasks[plan.name]] = values["accuracy"]
             results[plan.name] = {"alias": plan.name, **metric_results(values, of_sets)}
         scored.results = {
             "results": results | (_groups(plans, results) if len(plans) > 1 else {}),
@@ -374,7 +340,7 @@ async def score_run(
             "config": {
                 "model": "replay",
                 "model_args": {"name": model, "samples": source},
-                **asdict(selection),
+                **selection,
                 "resolved_cli_args": {"timezone": "UTC"},
                 "lmms_rpts": configuration(),
                 "lmms_rpts_version": __version__,
@@ -384,100 +350,85 @@ async def score_run(
         }
         if budget.calls or budget.found or scored.stopped:
             scored.used = {**budget.usage(), "stopped": scored.stopped}
-        usage = {"judges": scored.used, "validity": figures}
-        if any(usage.values()):
-            scored.results["usage"] = {name: each for name, each in usage.items() if each}
+            scored.results["usage"] = {"judges": scored.used}
+        if judged:
+            from lmms_rpts.runs.validity import judge_lines, validity_of
+
+            measured = [entry for judging in judged for entry in validity_of(*judging, settings)]
+            scored.trust = [line for judging in judged for line in judge_lines(*judging, measured)]
+            if measured:
+                usage = scored.results.setdefault("usage", {})
+                usage["validity"] = [entry.model_dump() for entry in measured]
         if writer is not None:
             scored.written = writer.publish(scored.results, scored.stopped)
-            if scored.written and scores:
+            if scored.written and by_part:
                 place = scored.written.results
                 file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
-                file.write_text(json.dumps(scores_by_part(scores), indent=2), encoding="utf-8")
+                file.write_text(json.dumps(by_part(parts), indent=2), encoding="utf-8")
     return scored
 
 
-def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
-    """The scores of the parts of a benchmark as the ``evaluate.py`` of FlagEval writes them.
-
-    ``final_score`` is the sum of the scores and the number of questions, ``accuracy`` in percent; a
-    subtask has sum, number, mean, and the same again as its only part. Unscored answers are left
-    out.
-    """
-    found: dict[str, Any] = {}
-    known = {part: [each for each in own if each is not None] for part, own in values.items()}
-    for part, scores in known.items():
-        if scores:
-            own = [sum(scores), len(scores), sum(scores) / len(scores)]
-            found[part] = [*own, {part: own}]
-    total, count = (sum(each[at] for each in found.values()) for at in (0, 1))
-    accuracy = round(100 * total / count, 2) if count else None
-    return {"final_score": [total, count], "accuracy": accuracy, **found}
-
-
 async def _score_task(
-    plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
-) -> tuple[dict[str, list[float | None]], dict[str, float | None]]:
-    """Score the responses to a task in a stream; the values of metrics.
-
-    Those of a document each, one per document, and those of the whole set.
-    """
-    asked = [each for each in plan.scorer.METRICS.values() if each.name not in plan.scorer.unasked]
-    metrics = [each for each in asked if each.listed and each.value]
-    of_sets = {each.name: each.over for each in asked if each.listed and each.over}
-    values: dict[str, list[float | None]] = {each.name: [] for each in metrics}
-    records: list[Record] = []  # of a metric of the set; else only what is written is held
-    # Of the current document.
-    current, rows, samples = -1, list[dict[str, Any]](), list[Sample]()
-
-    def close() -> None:
-        means: dict[str, float | None] = {}
-        for each in metrics:
-            known = [row[each.name] for row in rows if row[each.name] is not None]
-            # Not fsum: as in lmms-eval's process_results, to the last bit.
-            means[each.name] = sum(known) / len(known) if known else None
-            values[each.name].append(means[each.name])
-        if writer is not None:
-            writer.add(plan.name, current, samples, means)
-
-    total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
-    work = (
-        _score_response(plan, client, at, document, entry, said)
-        for at, document in plan.documents.items()
-        for entry, said in (document.entries() if document else [({}, SavedResponse(None))])
-    )
-    async for at, sample, record in ordered(work, client, total=total, label=plan.name):
-        if at != current and rows:
-            close()
-            rows, samples = [], []
-        current = at
-        plan.scorer.note(record)
-        scored.outcomes[record.outcome] += 1
-        rows.append({each.name: each.value(record) for each in metrics if each.value})
-        samples.append(sample)
-        records += [record] * bool(of_sets)
-    if rows:
-        close()
-    return values, {name: over(records) for name, over in of_sets.items()}
-
-
-async def _score_response(
     plan: TaskPlan,
     client: Client,
-    at: int,
-    document: SavedDocument | None,
-    entry: Mapping[str, Any],
-    said: SavedResponse,
-) -> tuple[int, Sample, Record]:
-    """The number of a document, one response with its record as text, and the record."""
+    scored: Scored,
+    judged: dict[tuple[str, str], None],
+    writer: RunWriter | None,
+) -> tuple[dict[str, list[float | None]], dict[str, float | None]]:
+    """Score the responses to a task in a stream; the values of its metrics.
+
+    Those of the documents, by metric, and those of the whole set. ``judged`` gets the judge and
+    the version of its prompts.
+    """
+    metrics = [each for each in plan.scorer.METRICS.values() if each.listed]
+    metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
+    values: dict[str, list[float | None]] = {each.name: [] for each in metrics if each.value}
+    whole: list[Record] = []  # for metrics of the set; else only what is written is held
+    work = (_score_document(plan, client, *pair) for pair in plan.documents.items())
+    number, documents = len(plan.documents), "documents"
+    scoring = ordered(work, client, total=number, label=plan.name, unit_name=documents)
+    async for at, samples, records in scoring:
+        for record in records:
+            plan.scorer.note(record)
+            scored.outcomes[record.outcome] += 1
+            if record.SCORE == "rpts" and record.settings.comparable:
+                judged |= {(record.settings.judge, record.settings.prompt_version): None}
+        means: dict[str, float | None] = {}
+        for metric in metrics:
+            if metric.value:
+                known = [v for v in map(metric.value, records) if v is not None]
+                # Not fsum: as in lmms-eval's process_results, to the last bit.
+                means[metric.name] = sum(known) / len(known) if known else None
+                values[metric.name].append(means[metric.name])
+        whole += records * any(metric.over for metric in metrics)
+        if writer is not None:
+            writer.add(plan.name, at, samples, means)
+    return values, {metric.name: metric.over(whole) for metric in metrics if metric.over}
+
+
+async def _score_document(
+    plan: TaskPlan, client: Client, at: int, document: SavedDocument | None
+) -> tuple[int, list[Sample], list[Record]]:
+    """The number of a document, its responses, and their records."""
+    entries = list(document.entries()) if document else [({}, SavedResponse(None))]
     question = plan.question(at)
-    record = await plan.scorer.score(said.text, question, client)
+    records: list[Any] = await asyncio.gather(
+        *(plan.scorer.score(response.text, question, client) for _, response in entries)
+    )
     if plan.is_right is not None:
         # One value for several responses is that of the first and its duplicates: nearly all
         # pipelines of lmms-eval drop the others.
-        record = record.graded(
-            plan.is_right(document.metrics) if document and said.is_first else None
-        )
-    return at, Sample(said.text, said.tokens, record.to_json(), question.gold, entry), record
+        first = entries[0][1].text
+        right = plan.is_right(document.metrics) if document else None
+        records = [
+            record.graded(right if response.text == first else None)
+            for record, (_, response) in zip(records, entries, strict=True)
+        ]
+    samples = [
+        Sample(response.text, response.tokens, record.to_json(), question.gold, entry)
+        for record, (entry, response) in zip(records, entries, strict=True)
+    ]
+    return at, samples, records
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:
@@ -486,18 +437,17 @@ def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, 
     None of benchmarks whose tasks are summarized separately: ``summarize`` has theirs.
     """
     sizes = {plan.name: len(plan.documents) for plan in plans}
-    found: dict[str, Any] = {}
+    groups: dict[str, Any] = {}
     for group in TASKS:
         members = members_of(group)
         if len(members) > 1 and {*members} == {*sizes} and not TASKS[group].by_task:
             names = [name for name in results[members[0]] if "," in name and "_stderr" not in name]
-            found[group] = {"alias": group} | {
-                name: mean_over_tasks(
-                    [results[each].get(name) for each in members], [sizes[each] for each in members]
-                )
+            weights = [sizes[member] for member in members]
+            groups[group] = {"alias": group} | {
+                name: mean_over_tasks([results[member].get(name) for member in members], weights)
                 for name in names
             }
-    return found
+    return groups
 
 
 # --- Python --------------------------------------------------------------------------------------
@@ -524,7 +474,7 @@ def score(
         UserError: naming the rows, fields or settings that are wrong.
     """
     chosen, listed_rows = load_settings(judge=judge, **settings), list(rows)
-    texts = _responses(listed_rows)
+    texts = [_response(row, f"row {at}") for at, row in enumerate(listed_rows)]
     if task is None:
         pairs: Sequence[tuple[Scorer, Any]] = own_questions(listed_rows, chosen)
     else:
@@ -532,24 +482,21 @@ def score(
     return run_async(_score_rows(texts, pairs, chosen))
 
 
-def _responses(rows: Sequence[Any]) -> list[str | None]:
-    """The responses of rows of Python; None, as pandas' NaN, is a failed request."""
-    found: list[str | None] = []
-    for at, row in enumerate(rows):
-        if not isinstance(row, Mapping):
-            raise ResponsesError(
-                f"row {at} should be a dictionary, not {shown(row)} (of a pandas DataFrame: "
-                'frame.to_dict("records"))'
-            )
-        if "response" not in row:
-            raise ResponsesError(f"row {at} has no response: its fields are {listed(list(row))}")
-        text = row["response"]
-        if isinstance(text, float) and math.isnan(text):
-            text = None
-        if not isinstance(text, str | None):
-            raise ResponsesError(f"row {at}: response should be a text or None, not {shown(text)}")
-        found.append(None if text is None else storable(text))
-    return found
+def _response(row: Any, place: str) -> str | None:
+    """The response of a row of Python; None, as pandas' NaN, is a failed request."""
+    if not isinstance(row, Mapping):
+        raise ResponsesError(
+            f"{place} should be a dictionary, not {shown(row)} (of a pandas DataFrame: "
+            'frame.to_dict("records"))'
+        )
+    if "response" not in row:
+        raise ResponsesError(f"{place} has no response: its fields are {listed(list(row))}")
+    text = row["response"]
+    if text is None or (isinstance(text, float) and math.isnan(text)):
+        return None
+    if not isinstance(text, str):
+        raise ResponsesError(f"{place}: response should be a text or None, not {shown(text)}")
+    return storable(text)
 
 
 async def _score_rows(
@@ -575,26 +522,21 @@ def _task_questions(
     rows: Sequence[Mapping[str, Any]], task: str, settings: Settings
 ) -> list[tuple[Scorer, Any]]:
     """The scorer and the question of each row of a task of ours."""
-    if task not in TASKS:
-        hint = did_you_mean(task, TASKS)
-        raise ResponsesError(f"Unknown task {task!r}.{hint}")
-    found: dict[str, tuple[Scorer, Any]] = {}
     members = read_questions(task)
-    for member, questions in members.items():
+    questions: dict[str, tuple[Scorer, Any]] = {}
+    for member, own in members.items():
         scorer = TASKS[member].scorer(member, settings, None)
-        for at, question in enumerate(questions):
-            make = partial(_question, scorer, member, question, at)
-            found.setdefault(f"id {question.id}", (scorer, make))
+        for at, question in enumerate(own):
+            # Records name their document.
+            place = {"task": member, "doc_id": at}
+            pair = (scorer, partial(question.model_copy, update=place))
+            questions.setdefault(f"id {question.id}", pair)
             if len(members) == 1:
-                found[f"doc_id {at}"] = (scorer, make)
+                questions[f"doc_id {at}"] = pair
     names = [
         f"doc_id {row['doc_id']}" if "doc_id" in row else f"id {row.get('id')}" for row in rows
     ]
-    if unknown := [f"row {at}: {name}" for at, name in enumerate(names) if name not in found]:
+    unknown = [f"row {at}: {name}" for at, name in enumerate(names) if name not in questions]
+    if unknown:
         raise ResponsesError(f"{task} has no document for {listed(unknown)}")
-    return [(scorer, make()) for scorer, make in (found[name] for name in names)]
-
-
-def _question(scorer: Scorer, task: str, question: Any, at: int) -> Any:
-    # Records name their document.
-    return scorer.question(question.model_copy(update={"task": task, "doc_id": at}))
+    return [(scorer, scorer.question(make())) for scorer, make in map(questions.__getitem__, names)]

@@ -20,9 +20,8 @@ from lmms_rpts.analysis.frames import (
 )
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.runs.metrics import Metric
-from lmms_rpts.runs.rounds import rounds_of
-from lmms_rpts.runs.run import Run, of_task
-from lmms_rpts.runs.samples import RunError
+from lmms_rpts.runs.reading import RunError
+from lmms_rpts.runs.run import Run, of_task, rounds_of
 from lmms_rpts.scoring.reading import CUT
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.reasoning.tree import RIGHT_REASON, is_sound
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import RptsRecord
 
 if TYPE_CHECKING:

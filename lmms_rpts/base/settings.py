@@ -200,7 +200,6 @@ class Settings(Table):
     decay: float | None = setting(None, "decay of the weights", ge=0.0, le=1.0)
     focus_height: int | None = setting(None, "height with the highest weight", ge=0)
     threshold: float = setting(0.5, "lowest RPTS that counts as good reasoning", ge=0.0, le=1.0)
-    validity: Place | None = setting(None, "result file of `lmms-rpts validate`")
     openai_url: _BaseUrl = _environment(
         "",
         *_URLS,

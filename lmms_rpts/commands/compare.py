@@ -61,8 +61,8 @@ def compare(
       lmms-rpts compare results/rpts_eval --by language
     """
     from lmms_rpts.analysis.comparison import adjust_together, compare_runs, parts_of
-    from lmms_rpts.analysis.validity import validity_lines
-    from lmms_rpts.runs.reading import name_runs
+    from lmms_rpts.runs.run import name_runs
+    from lmms_rpts.runs.validity import validity_lines
 
     if (run_b is None) == (by is None):
         fail("Pass two runs, or one run and --by COLUMN, such as --by language")
@@ -92,8 +92,7 @@ def compare(
 def _read(path: str) -> Run:
     """The rounds of the only model in a path as one run."""
     from lmms_rpts.analysis.frames import benchmark_of, read_runs
-    from lmms_rpts.runs.reading import join_rounds
-    from lmms_rpts.runs.rounds import rounds_of
+    from lmms_rpts.runs.run import join_rounds, rounds_of
 
     runs = read_runs([path])
     benchmark_of(runs)

@@ -38,7 +38,7 @@ def report(
 
       lmms-rpts report results/small --rate -o rate.html
     """
-    from lmms_rpts.analysis.reading import read_runs
+    from lmms_rpts.analysis.frames import read_runs
     from lmms_rpts.report.write import write_report
 
     check_page(output)

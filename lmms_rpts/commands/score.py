@@ -8,8 +8,7 @@ import shutil
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Annotated
@@ -18,24 +17,23 @@ import typer
 
 from lmms_rpts.analysis.scoring import (
     Scored,
-    Selection,
     TaskPlan,
     find_responses,
     guess_name,
     plan_run,
     score_run,
 )
-from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.settings import Settings, load_settings, set_variables
 from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
-from lmms_rpts.runs.files import check_writable
+from lmms_rpts.runs.files import check_writable, draft_of
 from lmms_rpts.runs.responses import RunKey, SavedDocument, SavedResponses
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
 _INTERRUPTED = 130
 _ENDINGS = (signal.SIGTERM, signal.SIGHUP) if hasattr(signal, "SIGHUP") else (signal.SIGTERM,)
+_BATCH = ("--requests", "--replies")
 
 
 def score(
@@ -81,26 +79,10 @@ def score(
     offset: Annotated[
         int, typer.Option("--offset", min=0, help="Number of the first document, from 0.")
     ] = 0,
-    ids: Annotated[
-        list[str] | None,
-        typer.Option("--ids", help="Only documents with these ids (ID,ID...).", show_default=False),
-    ] = None,
     include_path: IncludePath = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
     ] = Path("rescored"),
-    name: Annotated[
-        str | None,
-        typer.Option("--name", help="Name of the model. Default: the name in the results file."),
-    ] = None,
-    models: Annotated[
-        list[str] | None,
-        typer.Option(
-            "--model",
-            help="Of predictions of several models, only those of this one. May be repeated.",
-            show_default=False,
-        ),
-    ] = None,
     formulation: Annotated[
         str | None,
         typer.Option(
@@ -130,63 +112,66 @@ def score(
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
     if annotations or grader:
-        _settle(task, annotations, grader)
-    settings = load_settings(judge=judge)
-    _check_output(samples, output, page)
-    if formulation is not None:
-        return _score_predictions(samples, task, formulation, name, output, page)
-    chosen = tuple(part for each in ids or () for part in each.split(",") if part)
-    if ids and not chosen:
-        fail("--ids names no document: use --ids ID,ID")
-    batch = _request_file(settings, requests, replies) if requests or replies else nullcontext()
+        _set_benchmark(task, annotations, grader)
+    settings, replies = load_settings(judge=judge), replies or []
+    _check_places(samples, output, page, requests)
+    for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
+        signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
     done: list[Scored] = []
+    incomplete = "{:,} requests have no reply yet: the results are incomplete. Next:\n  {}"
     try:
-        for path in filter(None, (page, requests, output / "results.json")):
-            checked = output if path.parent == output else path  # for messages
-            check_writable(path)  # before any judge call
-        for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
-            signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
-        with batch as waiting:
-            saved = find_responses(samples, task)
-            for skipped in sorted(saved.passed_over):
-                typer.echo(f"Ignored: responses to {skipped}")
-            runs = _named_runs(saved, name, models or [])
-            selected = {run: Selection(offset, limit, chosen, run.round) for run in runs}
-            plans = {
-                run: plan_run(saved, run, settings, selection, task, include_path, correct)
-                for run, selection in selected.items()
-            }
-            scoring = partial(score_run, settings=settings, source=saved.path, requests=waiting)
-            if requests and waiting:
-                for run, model in runs.items():
-                    asyncio.run(scoring(plans[run], model))
+        with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
+            # Gets the requests without a reply, which are not asked.
+            waiting = Path(file.name) if requests or replies else None
+            if waiting:
+                _take_replies(replies, requests, settings)
+            plan = partial(plan_run, task=task, limit=limit, offset=offset, correct=correct)
+            plan = partial(plan, settings=settings, include_path=include_path)
+            runs = _plans(samples, task, formulation, plan)
+            scoring = partial(score_run, settings=settings, source=", ".join(map(str, samples)))
+            if waiting and requests:
+                for model, _, plans in runs:
+                    asyncio.run(scoring(plans, model, requests=waiting))
                 if _write_requests(waiting, requests, replies, settings):
-                    raise typer.Exit
-            for run, model in runs.items():
-                at = "" if run.round is None else f", round {run.round + 1}"
-                judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans[run]))
+                    return
+            scoring = partial(scoring, requests=waiting, output=output, limit=limit, offset=offset)
+            for model, number, plans in runs:
+                at = "" if number is None else f", round {number + 1}"
+                judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans))
                 typer.echo(f"Scoring {model}{at}, judge: {judges}")
-                scored = asyncio.run(
-                    scoring(plans[run], model, output=output, selection=selected[run])
-                )
-                done.append(scored)
-                _show(scored, alone=len(runs) == 1)
-                if not replies and (scored.stopped or scored.requests["failed"]):
-                    _tell_failures(scored, output, settings)
-            if waiting and _tell_unanswered(waiting):
-                raise typer.Exit(1)
+                done.append(asyncio.run(scoring(plans, model, round=number)))
+                _show(done[-1], len(runs) == 1, None if replies else output, settings)
+            if waiting and (left := len(waiting.read_bytes().splitlines())):
+                fail(incomplete.format(left, same_command(_BATCH, "--requests", "FILE.jsonl")))
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
     except BrokenPipeError:  # the reader of what is printed has ended, such as `| head`
         raise
     except OSError as error:
-        fail_to_write(checked, error)
-    _end(done, output, page, include_path)
+        fail_to_write(output, error)
+    _show_page(done, output, page, include_path)
+    if not any(scored.outcomes["scored"] for scored in done):
+        fail("Nothing was judged: see the reasons above")
 
 
-def _check_output(samples: Sequence[Path], output: Path, page: Path | None) -> None:
-    """Refuse places for results and page that cannot be, before anything is scored."""
+def _set_benchmark(task: str | None, annotations: Path | None, grader: str | None) -> None:
+    """Set what these options say of the benchmark of a task, as its variables would."""
+    place = str(annotations.resolve()) if annotations else None
+    for field, value in (("path", place), ("grader", grader)):
+        benchmark = TASKS.get(task or "")
+        if value is None:
+            continue
+        if benchmark is None or field not in benchmark.settings.model_fields:
+            option = "annotations" if field == "path" else field
+            fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
+        set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
+
+
+def _check_places(
+    samples: Sequence[Path], output: Path, page: Path | None, requests: Path | None
+) -> None:
+    """Refuse places for files that cannot be, before anything is scored."""
     if page:
         from lmms_rpts.commands.report import check_page
 
@@ -194,71 +179,50 @@ def _check_output(samples: Sequence[Path], output: Path, page: Path | None) -> N
     # A folder with two runs of the same documents is no longer a single run.
     if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
         fail(f"{output} contains the responses themselves: choose another folder with -o")
+    for path in filter(None, (page, requests, output / "results.json")):
+        try:
+            check_writable(path)
+        except OSError as error:
+            fail_to_write(output if path.parent == output else path, error)
 
 
-def _score_predictions(
-    files: Sequence[Path],
+def _plans(
+    samples: Sequence[Path],
     task: str | None,
-    formulation: str,
-    name: str | None,
-    output: Path,
-    page: Path | None,
-) -> None:
-    """Score a prediction file of a benchmark's published code, which needs no other data."""
+    formulation: str | None,
+    plan: Callable[[SavedResponses, RunKey], list[TaskPlan]],
+) -> list[tuple[str, int | None, list[TaskPlan]]]:
+    """The runs to score: model, number of the round, and what is scored."""
+    if formulation is None:
+        saved = find_responses(samples, task)
+        for skipped in sorted(saved.passed_over):
+            typer.echo(f"Ignored: responses to {skipped}")
+        models = list(dict.fromkeys(run.model for run in saved.runs))
+        runs = sorted(saved.runs, key=lambda run: (models.index(run.model), run.round or 0))
+        names = [run.model or guess_name(saved.files) for run in runs]
+        return [(name, run.round, plan(saved, run)) for name, run in zip(names, runs, strict=True)]
+    # A prediction file of a benchmark's published code, which needs no other data
     read = TASKS[task].predictions if task is not None and task in TASKS else None
-    if read is None or len(files) != 1:
+    if read is None or len(samples) != 1:
         fail(
             "--formulation is for one prediction file of ReForm-Eval's published code: name its "
             "set with --task, such as reform_gqa"
         )
-    scorer, rows = read(files[0], str(task), formulation)
+    scorer, rows = read(samples[0], str(task), formulation)
     documents: dict[int, SavedDocument | None] = {
-        at: SavedDocument([(Row(files[0], f"row {at}", at, {"response": text}), None)])
+        at: SavedDocument([(Row(samples[0], f"row {at}", at, {"response": text}), None)])
         for at, (_, text) in enumerate(rows)
     }
-    plan = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
-    scoring = score_run(
-        [plan], name or guess_name(files), load_settings(), source=str(files[0]), output=output
-    )
-    scored = asyncio.run(scoring)
-    _show(scored, alone=True)
-    _end([scored], output, page, None)
+    only = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
+    return [(guess_name(samples), None, [only])]
 
 
-def _settle(task: str | None, annotations: Path | None, grader: str | None) -> None:
-    """Set what these options say of the benchmark of a task, as its variables would."""
-    place = str(annotations.resolve()) if annotations else None
-    chosen = {"path": place, "grader": grader}
-    for field, value in chosen.items():
-        if value is None:
-            continue
-        benchmark = TASKS.get(task or "")
-        if benchmark is None or field not in benchmark.settings.model_fields:
-            option = "annotations" if field == "path" else field
-            fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
-        set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
+def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) -> None:
+    """Show the results of a run, or if there are several where they are, and what failed.
 
-
-def _named_runs(saved: SavedResponses, name: str | None, models: list[str]) -> dict[RunKey, str]:
-    """The runs to score, with the names of their models."""
-    known = dict.fromkeys(run.model for run in saved.runs)
-    for model in models:
-        if model not in known:
-            there = listed(list(known)) if any(known) else "the rows have no field model"
-            fail(f"No responses of the model {model!r}: {there}.{did_you_mean(model, known)}")
-    if name and len(known) > 1 and len(models) != 1:
-        fail(f"--name is the name of one model, and there are several: {listed(list(known))}")
-    return {
-        run: name or run.model or guess_name(saved.files)
-        for run in sorted(
-            saved.runs, key=lambda run: (list(known).index(run.model), run.round or 0)
-        )
-        if not models or run.model in models
-    }
-
-
-def _show(scored: Scored, alone: bool) -> None:
-    """Show the results of a run; of one of several runs, only where they are."""
+    ``output``: the folder of the results; None: what failed is shown later. It is an error if
+    judging stopped.
+    """
     for task, values in scored.results["results"].items() if alone else ():
         counts = scored.results["n-samples"].get(task) or {"effective": 0, "original": 0}
         documents, total = counts["effective"], counts["original"]
@@ -270,37 +234,19 @@ def _show(scored: Scored, alone: bool) -> None:
                 typer.echo(f"  {metric:<28}{value:.3f}")
     if scored.used:
         typer.echo(f"Judge: {usage_text(scored.used)}")
+    for line in scored.trust:
+        typer.echo(line)
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
         for file in scored.written.samples.values() if alone else ():
             typer.echo(f"Samples: {file}")
-
-
-def _tell_failures(scored: Scored, output: Path, settings: Settings) -> None:
-    """Tell what failed, and how to go on; an error if judging stopped."""
-    if scored.stopped:
+    if output and scored.stopped:
         left = "The results are incomplete"
         if not scored.written:
             left = f"The earlier, complete results in {output} remain"
         fail(f"Judging stopped: {scored.stopped}. {left}. {_what_is_kept(settings)}")
-    if scored.used and (failed := scored.requests["failed"]):
+    if output and scored.used and (failed := scored.requests["failed"]):
         typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
-
-
-def _end(done: list[Scored], output: Path, page: Path | None, include_path: Path | None) -> None:
-    """Write the page or say how to; an error if nothing was judged."""
-    if page:
-        from lmms_rpts.commands.report import report
-
-        written = [str(each.written.results) for each in done if each.written]
-        report(written, page, include_path=include_path)
-    else:
-        include = ["--include_path", str(include_path)] if include_path else []
-        if len(done) > 1:
-            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
-        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
-    if not any(each.outcomes["scored"] for each in done):
-        fail("Nothing was judged: see the reasons above")
 
 
 def _what_is_kept(settings: Settings) -> str:
@@ -318,41 +264,54 @@ def _what_is_kept(settings: Settings) -> str:
     return f"To start again, {again}"
 
 
+def _show_page(
+    done: Sequence[Scored], output: Path, page: Path | None, include_path: Path | None
+) -> None:
+    """Write the report, or show the commands that look at the results."""
+    if page:
+        from lmms_rpts.commands.report import report
+
+        written = [str(scored.written.results) for scored in done if scored.written]
+        return report(written, page, include_path=include_path)
+    include = ["--include_path", str(include_path)] if include_path else []
+    if len(done) > 1:
+        typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+    typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
+
+
 # --- request files of batch APIs -----------------------------------------------------------------
 
 
-@contextmanager
-def _request_file(
-    settings: Settings, requests: Path | None, replies: Sequence[Path] | None
-) -> Iterator[Path]:
-    """A file for requests without a reply, after the replies were taken."""
+def _take_replies(replies: Sequence[Path], requests: Path | None, settings: Settings) -> None:
+    """Store the replies in files of results, and show what the files hold."""
     from lmms_rpts.judging.registry import BACKENDS, backend_of
-    from lmms_rpts.judging.request_files import START
+    from lmms_rpts.judging.request_files import START, take_results
     from lmms_rpts.judging.types import NO_JUDGE
 
-    name = (settings.judge or NO_JUDGE).strip()
-    if backend_of(name) is not BACKENDS["openai"] or settings.cache is None:
+    judge = (settings.judge or NO_JUDGE).strip()
+    if backend_of(judge) is not BACKENDS["openai"] or settings.cache is None:
         fail("--requests and --replies need --judge openai:MODEL, and LMMS_RPTS_CACHE not off")
     if requests and requests.is_file() and not requests.read_bytes().startswith(START):
         fail(f"{requests} is not a file of requests: choose another name for --requests")
-    _take_replies(replies or (), settings.cache, name)
-    with tempfile.NamedTemporaryFile(suffix=".jsonl") as waiting:
-        yield Path(waiting.name)
+    every = Counter[str]()
+    for path in replies:
+        counts = take_results(path, settings.cache, judge)
+        every.update(counts)
+        shown = [f"{number:,} {outcome}" for outcome, number in counts.most_common(4)]
+        typer.echo(f"{path}: {'; '.join(shown) or 'empty'}")
+    if replies and not every["replies"] + every["known"]:
+        fail("There is no reply in these files: write the requests again with --requests")
 
 
 def _write_requests(
-    waiting: Path, requests: Path, replies: Sequence[Path] | None, settings: Settings
+    waiting: Path, requests: Path, replies: Sequence[Path], settings: Settings
 ) -> bool:
     """Write the requests without a reply, and show the next command; whether the command ends."""
-    from lmms_rpts.runs.files import draft_of
-
-    with waiting.open("rb") as lines:
-        number = sum(1 for _ in lines)
-    options = ("--requests", "--replies")
+    number = len(waiting.read_bytes().splitlines())
     if not number:
-        words = [part for each in replies or ("RESULTS.jsonl",) for part in (options[1], str(each))]
-        said = same_command(options, *words)
-        typer.echo(f"All requests have replies. To score by them:\n  {said}")
+        files = (str(path) for path in replies or ("RESULTS.jsonl",))
+        command = same_command(_BATCH, *(word for path in files for word in (_BATCH[1], path)))
+        typer.echo(f"All requests have replies. To score by them:\n  {command}")
         return not replies
     with draft_of(requests) as draft:
         shutil.copyfile(waiting, draft)
@@ -360,32 +319,6 @@ def _write_requests(
     typer.echo(
         f"Written: {requests} ({number:,} requests, {requests.stat().st_size / 1e6:,.1f} MB). "
         "Have it answered by a batch API, or by vllm run-batch -i FILE -o RESULTS.jsonl "
-        f"--model {model}. Then:\n  " + same_command(options, "--replies", "RESULTS.jsonl")
+        f"--model {model}. Then:\n  " + same_command(_BATCH, "--replies", "RESULTS.jsonl")
     )
     return True
-
-
-def _take_replies(files: Sequence[Path], folder: Path, judge: str) -> None:
-    """Store the replies in files of results, and show what the files hold."""
-    from lmms_rpts.judging.request_files import take_results
-
-    every = Counter[str]()
-    for path in files:
-        counts: Mapping[str, int] = take_results(path, folder, judge)
-        every.update(counts)
-        shown = [f"{number:,} {outcome}" for outcome, number in Counter(counts).most_common(4)]
-        typer.echo(f"{path}: {'; '.join(shown) or 'empty'}")
-    if files and not every["replies"] + every["known"]:
-        fail("There is no reply in these files: write the requests again with --requests")
-
-
-def _tell_unanswered(waiting: Path) -> bool:
-    """Show how many requests have no reply, and the next command; whether there are any."""
-    with waiting.open("rb") as lines:
-        number = sum(1 for _ in lines)
-    if number:
-        again = same_command(("--requests", "--replies"), "--requests", "FILE.jsonl")
-        typer.echo(
-            f"{number:,} requests have no reply yet: the results are incomplete. Next:\n  {again}"
-        )
-    return number > 0

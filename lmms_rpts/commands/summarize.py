@@ -76,7 +76,7 @@ def summarize(
     from lmms_rpts.analysis.frames import by_benchmark, read_runs
     from lmms_rpts.analysis.joining import read_labels
     from lmms_rpts.analysis.summary import summarize as summary_of
-    from lmms_rpts.analysis.validity import validity_lines
+    from lmms_rpts.runs.validity import validity_lines
 
     files = check_suffixes(output, (*SUFFIXES, *PLOTS))
     # `--sweep decay=0.5,0.9 focus_height=1,2`: the second word comes as a run.
@@ -158,7 +158,9 @@ def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[
         frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
     if "group" in frame:
         frame["group"] = frame["group"].replace("", "all documents")
-    heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in valued}
+    heads = {
+        it.name: it.title.replace("_", " ") + " ↓" * (it.higher_is_better is False) for it in valued
+    }
     heads |= {"group": rows["by"].max(), "documents": "n"}
     yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
 

@@ -1,4 +1,4 @@
-"""``lmms-rpts validate``: measure a judge on labelled steps."""
+"""``lmms-rpts validate``: measure judges on labelled steps, or on labelled answers."""
 
 from __future__ import annotations
 
@@ -11,43 +11,54 @@ import typer
 from rich.console import Console
 
 from lmms_rpts.base.escaping import printable
-from lmms_rpts.base.settings import load_settings
-from lmms_rpts.commands.blocks import Output
+from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import (
-    Judge,
+    Output,
     check_suffixes,
     complain,
     fail,
     fail_to_write,
     protect_inputs,
 )
-from lmms_rpts.stats.figures import cost
+from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
+from lmms_rpts.stats.figures import cost, usage_text
 
 if TYPE_CHECKING:
-    from lmms_rpts.validation.run import Plan
+    from lmms_rpts.runs.validity import Validity
+    from lmms_rpts.validation.loading import LabelledSet
+    from lmms_rpts.validation.run import Plans
 
 LIMIT = 100
-_SUFFIXES = (".json", ".md", ".csv")
-_UNUSABLE = 2
-"""Exit status if data cannot be used."""
+_UNUSABLE, _INTERRUPTED = 2, 130
+"""Exit status if data cannot be used, and after Ctrl-C, as in shells."""
 
-_INTERRUPTED = 130
-"""Exit status after Ctrl-C, as in shells."""
-
-_MOST_CHAINS = 1_000_000
-_LARGEST_SEED = 2**32 - 1
+_OF_STEPS = (
+    "AUC: how often a sound step scores higher than a wrong one; 0.5 is a guess. A judge that is "
+    "not clearly better than shortness (shorter steps score higher), place (earlier ones do) and "
+    "lexical (word overlap) has shown nothing. Steps count as sound from 0.5: sensitivity is the "
+    "share of wrong steps found, specificity that of sound steps passed. [ ]: 95% interval over "
+    "questions. More: docs/validation.md."
+)
+_OF_ANSWERS = (
+    "Over the answers that were graded; undecided: the share that was not. Agreement: graded as "
+    "labelled. Sensitivity: right answers graded as right; specificity: wrong ones graded as "
+    "wrong. Kappa: agreement beyond chance. [ ]: 95% interval over questions."
+)
 
 
 def validate(
-    judge: Judge = None,
+    judge: Annotated[
+        list[str] | None,
+        typer.Option("--judge", help="A judge, default LMMS_RPTS_JUDGE. May be repeated."),
+    ] = None,
     data: Annotated[
         list[str] | None,
         typer.Option(
             "--data",
             metavar="[NAME=]PATH",
-            help="Labelled steps: a file or folder in a known format (docs/validation.md). May be "
-            "repeated. Default: built-in, the labelled steps in this package; drawings: those "
-            "about pictures.",
+            help="Labelled steps: a file or folder in a known layout (docs/validation.md); "
+            "built-in: the steps of this package (default); drawings: its steps about pictures. "
+            "May be repeated.",
         ),
     ] = None,
     answers: Annotated[
@@ -55,8 +66,7 @@ def validate(
         typer.Option(
             "--answers",
             metavar="[NAME=]PATH",
-            help="Labelled responses, to measure graders of answers: rules, and the judge if there "
-            "is one.",
+            help="Labelled responses, to measure who grades answers: rules, judges, and both.",
         ),
     ] = None,
     fields: Annotated[
@@ -64,7 +74,7 @@ def validate(
         typer.Option(
             "--field",
             metavar="OURS=THEIRS",
-            help="Name of a field in the files, if it is not that of the format. May be repeated.",
+            help="Name of a field in the files, if it is another one. May be repeated.",
         ),
     ] = None,
     limit: Annotated[
@@ -72,171 +82,127 @@ def validate(
         typer.Option(
             "--limit",
             min=0,
-            max=_MOST_CHAINS,
-            help="Maximum number of chains per data set (stratified sample); 0: all. Default: "
-            f"{LIMIT} of each --data, all of the labelled steps in this package.",
+            max=1_000_000,
+            help=f"Chains per set, a stratified sample; 0: all. Default: {LIMIT}, and all of the "
+            "steps of this package and of labelled responses.",
         ),
     ] = None,
-    seed: Annotated[
-        int, typer.Option("--seed", min=0, max=_LARGEST_SEED, help="Random seed of the sample.")
-    ] = 0,
-    dry_run: Annotated[
-        bool, typer.Option("--dry-run", help="Only show the requests and their estimated cost.")
-    ] = False,
-    output: Annotated[
-        list[Path] | None,
-        typer.Option("--output", "-o", help="Write a .json, .md or .csv file. May be repeated."),
-    ] = None,
+    output: Output = None,
 ) -> None:
-    """Measure a judge: does it separate sound steps from steps that annotators marked as wrong?
+    """Measure judges: do they tell sound steps from steps that people marked as wrong?
 
-    Each labelled step is sent to the judge as in a run, with the same cache, budget and retries.
-    A judge with vision sees the images of the questions. The result is compared with baselines
-    that need no judge: the length of a step, its position, and word overlap.
+    Each labelled step is sent to the judges as in a run, with the same cache, budget and retries,
+    and with the images of the questions to judges with vision. Baselines that need no judge stand
+    beside: the length of a step, its place, and word overlap. The result is kept beside the cached
+    replies: summarize, compare and report show it with the scores of the judge.
 
       lmms-rpts validate --judge openai:gpt-4o-mini
 
-      lmms-rpts validate --judge openai:gpt-4o-mini --data PATH -o validity.json
+      lmms-rpts validate --judge openai:gpt-4o-mini --judge hf:Qwen/Qwen3-8B --data PATH
     """
-    from lmms_rpts.base.rows import ReadError
+    from lmms_rpts.judging.prompts import Prompts
     from lmms_rpts.judging.registry import choices
-    from lmms_rpts.runs.validity import BUILT_IN, DRAWN
-    from lmms_rpts.validation import run
-    from lmms_rpts.validation.answers import plan_answers
-    from lmms_rpts.validation.loading import load_sets
-    from lmms_rpts.validation.own_steps import drawn_set, own_set
+    from lmms_rpts.runs.files import check_writable
+    from lmms_rpts.runs.validity import store_validity
+    from lmms_rpts.validation.answers import RULES, answer_tables, plan_answers
+    from lmms_rpts.validation.run import ask_judges, plan_steps, step_tables
 
-    files = check_suffixes(output, _SUFFIXES)
+    files = check_suffixes(output, SUFFIXES)
     if answers and data:
         fail("--answers cannot be combined with --data")
-    try:
-        with Console(stderr=True).status("Reading labelled steps ..."):
-            ours = {BUILT_IN: own_set, DRAWN: drawn_set}
-            chosen = data or [answers or BUILT_IN]
-            paths = [_named(each) for each in chosen if each not in ours]
-            sets = [ours[each]() for each in chosen if each in ours]
-            sets += load_sets(paths, _renamed(fields), bool(answers)) if paths else []
-    except ReadError as error:
-        complain(error)
-        raise typer.Exit(_UNUSABLE) from None
-    settings = load_settings(judge=judge)
-    if answers:
-        plan = plan_answers(sets[0], settings.judge, settings, limit=limit or None, seed=seed)
-    else:
-        if not settings.judge:
-            fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-        plan = run.plan_validation(
-            *(sets, settings.judge, settings),
-            limit=(LIMIT if data else None) if limit is None else limit or None,
-            seed=seed,
-            usable=not dry_run,
-        )
-    _announce(plan)
-    if not dry_run:
-        _measure(plan, files)
-
-
-def _measure(plan: Plan, files: Sequence[Path]) -> None:
-    from lmms_rpts.commands.validity_tables import answers_output, frame_of, validity_blocks
-    from lmms_rpts.runs.files import check_writable
-    from lmms_rpts.validation import run
-    from lmms_rpts.validation.answers import validate_answers
-
+    settings = load_settings()
+    given = judge or [settings.judge or "none"]
+    judges = [name for name in dict.fromkeys(given) if name != "none"]
+    if not answers and not judges:
+        fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
+    sets = _load(data or [answers or "built-in"], fields or (), bool(answers), limit)
+    protect_inputs([], files, *(file for each in sets for file in each.files))
     for path in files:
         try:
             check_writable(path)  # before any judge call
         except OSError as error:
             fail_to_write(path, error)
-    protect_inputs([], files, *(file for each in plan.sets for file in each.loaded.files))
+    plans = (plan_answers if answers else plan_steps)(sets, judges, settings)
+    asked = {name: own for name, own in plans.items() if name != RULES}
+    _announce(sets, asked, settings)
+    again = "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request the rest."
+    if settings.cache is None:
+        again = "Nothing is kept, except in files of -o: LMMS_RPTS_CACHE is off."
     try:
-        if plan.sets[0].loaded.layout.answers:
-            graded = validate_answers(plan)
-            stopped, output = graded.stopped, answers_output(graded)
-        else:
-            found = run.validate(plan)
-            validity, stopped = found.validity, found.stopped
-            output = Output(
-                validity_blocks(validity, stopped),
-                lambda: frame_of(validity),
-                lambda: validity.model_dump(mode="json"),
-            )
-            if not files:
-                typer.echo(
-                    "Not saved. -o validity.json saves the metrics. Running the same command "
-                    "again uses the cache (LMMS_RPTS_CACHE).",
-                    err=True,
-                )
+        verdicts, failures, usage = ask_judges(asked, settings)
     except KeyboardInterrupt:
-        complain(f"Interrupted. {_kept()}")
+        complain(f"Interrupted. {again}")
         raise typer.Exit(_INTERRUPTED) from None
-    output.deliver(files)
+    stopped = "; ".join(f"{name}: {printable(reason)}" for name, reason in failures.items())
+    replies = [it for name in judges for own in verdicts[name] for it in own.values()]
+    if replies and all(reply.value is None for reply in replies):
+        fail(f"No request was answered: {printable(str(stopped or replies[0].error))}")
+    measured: list[Validity] = []
+    if answers:
+        frames, notes = answer_tables(plans, verdicts), [_OF_ANSWERS]
+    else:
+        version = Prompts(settings.prompts).version()
+        frames, measured = step_tables(plans, verdicts, judges, version)
+        notes = [f"{'Warning: ' * bool(each.doubt)}{each}" for each in measured] + [_OF_STEPS]
+    notes += [f"Usage: {usage_text(usage)}."] if judges else []
+    deliver([Table(frame, title) for title, frame in frames], notes, files)
+    # Not of a judge that stopped: the same command completes it.
+    measured = [each for each in measured if each.judge not in failures]
+    if measured and (place := store_validity(measured, settings)):
+        complain(f"Kept for summarize, compare and report: {place}")
     if stopped:
-        fail(
-            f"Judging stopped: {printable(stopped)}. Requests that were not made count as "
-            f"unscored. {_kept()}"
-        )
+        fail(f"Judging stopped: {stopped}. What was not judged is unscored. {again}")
+    elif settings.cache is None:
+        complain(again)
 
 
-def _renamed(fields: Sequence[str] | None) -> dict[str, str]:
-    """The names of --field: theirs, and ours for it."""
-    found = {}
-    for each in fields or ():
-        ours, _, theirs = each.partition("=")
-        if not ours or not theirs:
-            fail(f"--field {each}: expected OURS=THEIRS")
-        found[theirs] = ours
-    return found
+def _load(
+    words: Sequence[str], fields: Sequence[str], answers: bool, limit: int | None
+) -> list[LabelledSet]:
+    """The sets of ``NAME=PATH``, ``PATH``, or the name of a set of this package."""
+    from lmms_rpts.base.rows import ReadError
+    from lmms_rpts.validation.loading import OWN, load_set
+
+    pairs = [field.partition("=")[::2] for field in fields]
+    if not all(ours and theirs for ours, theirs in pairs):
+        fail(f"--field {' '.join(fields)}: expected OURS=THEIRS")
+    renamed, sets = {theirs: ours for ours, theirs in pairs}, []
+    try:
+        with Console(stderr=True).status("Reading labelled data ..."):
+            for word in words:
+                if word in OWN:
+                    sets.append(load_set(OWN[word], word, limit=limit or None))
+                    continue
+                most = limit or (LIMIT if limit is None and not answers else None)
+                # os.path, since it treats paths that are too long as missing.
+                name, _, path = ("", "", word) if os.path.exists(word) else word.rpartition("=")
+                place = Path(path or word).expanduser()
+                sets.append(load_set(place, printable(name), renamed, answers, most))
+    except ReadError as error:
+        complain(error)
+        raise typer.Exit(_UNUSABLE) from None
+    names = [each.name for each in sets]
+    if len(set(names)) < len(names):
+        fail(f"Two sets have the same name ({', '.join(names)}): use --data NAME=PATH")
+    return sets
 
 
-def _named(text: str) -> tuple[str | None, Path]:
-    # os.path, since it treats paths that are too long as missing.
-    whole = os.path.expanduser(text)
-    name, equals, path = text.partition("=")
-    if not equals or os.path.exists(whole):
-        return None, Path(whole)
-    if not name.strip() or not path:
-        fail(f"{text}: expected NAME=PATH or a path")
-    return printable(name), Path(os.path.expanduser(path))
+def _announce(sets: Sequence[LabelledSet], plans: Plans, settings: Settings) -> None:
+    """The chains that are used, and what asking each judge costs without cached replies."""
+    from lmms_rpts.judging.budget import cost_of
+    from lmms_rpts.validation.run import need
 
-
-def _announce(plan: Plan) -> None:
-    """The planned requests and their estimated cost."""
-    from lmms_rpts.commands.validity_tables import uncounted
-    from lmms_rpts.runs.record import cost_function
-
-    for each in plan.sets:
-        loaded = each.loaded
-        layout = "" if loaded.name == loaded.layout.name else f" (layout {loaded.layout.name})"
-        parts = [
-            f"{loaded.name}{layout}: {len(each.chains):,} of {len(loaded.chains):,} "
-            + ("responses" if loaded.layout.answers else "chains")
-            + f", {len(each.questions):,} labelled steps" * (not loaded.layout.answers),
-            *[f"with the images of {each.seen:,} chains"] * bool(each.seen),
-            *["without their images"] * each.blind,
-            *uncounted(loaded),
-        ]
-        typer.echo("; ".join(parts), err=True)
-    if not plan.judge:
-        typer.echo("Graded by rules alone: no judge is set.", err=True)
-        return
-    calls, usage = plan.need()
-    if not calls:
-        typer.echo(f"The judge {plan.judge} costs nothing.", err=True)
-        return
-    price = cost_function()(usage)
-    priced = "" if price is None else f", cost about {cost(price)}"
-    typer.echo(
-        f"About {calls:,} calls to {plan.judge}: {usage.input_tokens:,} input tokens and "
-        f"{usage.output_tokens:,} output tokens{priced}. Failed calls and unreadable replies (up "
-        "to twice each) are repeated. Cached replies cost nothing.",
-        err=True,
-    )
-
-
-def _kept() -> str:
-    """What happens to the replies so far."""
-    if load_settings().cache is None:
-        return "Replies are not cached: LMMS_RPTS_CACHE is off."
-    return (
-        "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request only the rest."
-    )
+    for each in sets:
+        rows = ", ".join(f"{reason} ({n:,})" for reason, n in each.left_out.items())
+        used = f"{each.name}: {len(each.chains):,} of {each.available:,} chains"
+        complain(f"{used}; rows that are not used: {rows}" if rows else used)
+    for judge, own in plans.items():
+        calls, usage = need(judge, own)
+        price = settings.unit_price
+        priced = f", cost about {cost(cost_of(usage, price))}" if price else ""
+        if calls:
+            complain(
+                f"About {calls:,} calls to {judge}: {usage.input_tokens:,} input tokens and "
+                f"{usage.output_tokens:,} output tokens{priced}. Cached replies cost nothing; "
+                "failed calls and unreadable replies are repeated."
+            )

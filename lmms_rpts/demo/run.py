@@ -22,7 +22,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.write import write_report
-from lmms_rpts.runs.reading import read_runs_of
+from lmms_rpts.runs.reading import read_runs
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.registry import SETTINGS_TABLES
@@ -111,7 +111,7 @@ def _evaluate(model: str, folder: Path) -> None:
 def _read(folder: Path) -> dict[str, Run]:
     """The runs by model, checked to be complete."""
     places = [f"{each}={folder / each}" for each in MODELS]
-    runs = {run.label: run for run in read_runs_of(RptsRecord, places)}
+    runs = {run.label: run for run in read_runs(places, {RptsRecord.SCHEMA: RptsRecord})}
     expected = len(json.loads((HERE / "instances.json").read_text(encoding="utf-8")))
     for model, run in runs.items():
         if len(run.responses) != expected:

@@ -6,6 +6,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any, get_args
 
+from loguru import logger
+
 from lmms_rpts.base.settings import TransformMode, parse_choice
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
@@ -13,7 +15,7 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import EVIDENCE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.runs.validity import validity_for
+from lmms_rpts.runs.validity import judge_lines, validity_of
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
 from lmms_rpts.scoring.question import ANSWER_FORMS, Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
@@ -87,7 +89,6 @@ class ScoreFilter(RptsFilter):
     Raises:
         JudgeConfigurationError: if no judge is configured or it cannot be used.
         SettingError: for an unknown kind of evidence.
-        ValidityError: if the file in LMMS_RPTS_VALIDITY cannot be used.
     """
 
     takes = Reading
@@ -102,7 +103,11 @@ class ScoreFilter(RptsFilter):
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.validity is None:
             version = self.options.prompts.version()
-            run.validity = validity_for(run.settings, self.judge, version)
+            run.validity = validity_of(self.judge, version, run.settings)
+            if run.settings.rank == 0 and not chosen.backend.free:
+                trusted = run.validity and not any(each.doubt for each in run.validity)
+                for line in judge_lines(self.judge, version, run.validity):
+                    logger.log("INFO" if trusted else "WARNING", "{}", line)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.judging.budget import Budget
 from lmms_rpts.judging.registry import open_budget
+from lmms_rpts.runs.validity import Validity
 
 
 @dataclass
@@ -17,12 +17,12 @@ class Session:
     Attributes:
         settings: the settings, read once.
         budget: the budget of judge calls, shared by all tasks.
-        validity: the figures of the judge's validity, as JSON; None: none are known.
+        validity: what was measured of the judge on labelled steps; None: not looked up.
     """
 
     settings: Settings
     budget: Budget
-    validity: dict[str, Any] | None = None
+    validity: list[Validity] | None = None
 
 
 _session: Session | None = None

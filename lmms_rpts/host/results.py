@@ -28,7 +28,7 @@ def complete(results: Any) -> Any:
         return results
     if usage:
         logger.info("Judges in total: {}", usage_text(usage))
-    added = {"judges": usage, "validity": session().validity}
+    added = {"judges": usage, "validity": [each.model_dump() for each in session().validity or ()]}
     if any(added.values()):
         results["usage"] = (results.get("usage") or {}) | {k: v for k, v in added.items() if v}
     ours = filter_names()

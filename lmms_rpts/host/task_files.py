@@ -11,7 +11,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
-from lmms_rpts.runs.metadata import value_at
+from lmms_rpts.runs.run import value_at
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
 from lmms_rpts.tasks.registry import RPTS_FILTERS, filter_names

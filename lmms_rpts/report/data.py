@@ -26,9 +26,9 @@ from lmms_rpts.report.requests import (
     rewriting_request,
 )
 from lmms_rpts.report.text import render
+from lmms_rpts.runs.reading import Logged, read_logged
 from lmms_rpts.runs.record import ShownQuestion, cost_function, spent_on
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import Logged, read_logged
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 

@@ -11,11 +11,11 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.dimensions import dimension_tables
 from lmms_rpts.analysis.published import set_beside
 from lmms_rpts.analysis.summary import Summary, summarize
-from lmms_rpts.analysis.validity import validity_lines
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
+from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.intervals import Interval
 from lmms_rpts.tasks.benchmark import Benchmark

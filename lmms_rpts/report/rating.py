@@ -12,8 +12,8 @@ from lmms_rpts import __version__
 from lmms_rpts.base.escaping import count
 from lmms_rpts.report.data import Shared
 from lmms_rpts.report.pictures import find_pictures
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 
 STEPS = 100

@@ -1,159 +1,147 @@
-"""Reader of runs: samples files and their results files."""
+"""Reader of runs: the samples files of lmms-eval (``--log_samples``) and their results files."""
 
 from __future__ import annotations
 
 import json
 import os
 import re
-import stat
-from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace
-from functools import reduce
-from itertools import chain
+from codecs import BOM_UTF8
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
+from itertools import groupby, zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from lmms_rpts.base.escaping import storable
+from loguru import logger
+
+from lmms_rpts.base.errors import UserError
+from lmms_rpts.base.escaping import listed, printable, storable, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.record import R, Record
-from lmms_rpts.runs.rounds import shortest_ends
-from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import SAMPLES, RunError, holds_schema, read_samples_of
+from lmms_rpts.base.schema import FieldError
+from lmms_rpts.runs.record import Record, VersionError
+from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
 
+SAMPLES = "_samples_"
 RESULTS = "_results.json"
 # Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
-
-
 # What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
 _NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
+# The mark of a record, also of one that is no JSON any more
+_SCHEMA = re.compile(r'"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})"')
+_CUT = (
+    "The file was changed, or cut while it was written or copied: copy it again, pass the one that "
+    f"lmms-eval wrote (*{SAMPLES}*.jsonl), or delete this line if it is the last"
+)
+
+Records = Mapping[str, type[Record]]
+"""The types of records by their ``SCHEMA``."""
+Foreign = Callable[[Path, str | None], list[Run]]
+"""Reads third-party runs in a file or folder, given their label; none if it contains none."""
 
 
-Foreign = Callable[[Path], Callable[[str | None], list[Run]] | None]
-"""Finds the reader of third-party runs in a file or folder; None if it contains none."""
+class RunError(UserError):
+    """A run that cannot be read; the message names the file, the line and the remedy."""
 
 
-def read_runs_of(
-    record: type[R], paths: Iterable[str | Path], foreign: Foreign | None = None
+def read_runs(
+    paths: str | Path | Iterable[str | Path], records: Records, foreign: Sequence[Foreign] = ()
 ) -> list[Run]:
-    """Read runs from samples files, or from output folders of lmms-eval.
+    """Read runs from samples files, or from output folders of lmms-eval; each file is read once.
 
-    A folder may contain several runs. Runs of one model that share no document are parts of one run
-    and are joined; those that share documents are rounds. ``LABEL=PATH`` sets the label of a run;
-    see ``name_runs`` for the others. The result does not depend on the order of ``paths``.
-
-    Args:
-        record: the type of the records.
-        paths: files and folders.
-        foreign: finds readers of third-party results; None: third-party results are not supported.
+    A folder may contain several runs. Each has the records of one benchmark; samples of other tasks
+    in a folder are passed over. Runs of one model that share no document are parts of one run and
+    are joined; those that share documents are rounds. ``LABEL=PATH`` sets the label of a run; see
+    ``name_runs`` for the others. The result does not depend on the order of ``paths``.
 
     Raises:
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
-    parts: list[Run] = []
+    runs: list[Run] = []
+    parts = defaultdict[tuple[str | None, Path, str, str], dict[Path, list[Record]]](dict)
+    read_files: set[tuple[str | None, Path]] = set()
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
-        others = foreign(place) if foreign else None
-        if others:
-            parts.extend(others(label))
-        # A folder may hold samples of lmms-eval beside the results of third parties.
-        if not others or (place.is_dir() and _files(place)):
-            parts.extend(_read_place(record, place, label))
-    if not parts:
+        files = samples_files(place)
+        # Predictions of third parties are JSON files, perhaps beside samples of lmms-eval.
+        others = place.glob("*.json") if place.is_dir() else [place]
+        asked = foreign if any(not each.name.endswith(RESULTS) for each in others) else ()
+        published = [run for read in asked for run in read(place, label)]
+        runs += published
+        files = files if place.is_dir() or not published else []
+        if not files and not published:
+            raise RunError(
+                f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
+                "--log_samples --output_path FOLDER"
+            )
+        # As in "summarize results results/lab__model": the second is in the first.
+        new = [file for file in files if (label, file.resolve()) not in read_files]
+        read_files |= {(label, file.resolve()) for file in new}
+        read = [record for file in new for record in _read_file(file, records, files != [place])]
+        for file, record in read:
+            part = parts[label, file.parent, file.name.partition(SAMPLES)[0], record.SCHEMA]
+            part.setdefault(file, []).append(record)
+        if new and not read and not published:
+            named = listed([file.name for file in files])
+            raise RunError(f"The samples in {place} ({named}) {_no_record(records)}")
+    runs += [_run(label, part) for (label, *_), part in parts.items()]
+    if not runs:
         raise RunError("No run found: pass the folder that lmms-eval wrote (--output_path)")
-    runs = _join(record, parts)
-    return name_runs(runs)
+    whole = _join(runs)
+    by_kind = ([run for run in whole if schema == run.responses[0].SCHEMA] for schema in records)
+    return [run for own in by_kind for run in name_runs(own)]
 
 
-def types_in(paths: Iterable[str | Path], types: Iterable[type[Record]]) -> list[type[Record]]:
-    """The record types that occur in the samples at these paths."""
-    files = [file for path in paths for file in _files(split_label(path)[1])]
-    try:
-        return [each for each in types if any(holds_schema(file, each.SCHEMA) for file in files)]
-    except OSError as error:
-        raise RunError(_unreadable(Path(str(error.filename)), error)) from None
+def _no_record(records: Records) -> str:
+    return (
+        f"hold no record of {', '.join(kind.BENCHMARK for kind in records.values())}. Score them "
+        "with lmms-rpts score, or pass a run of a task with filters of lmms-rpts"
+    )
 
 
 def split_label(path: str | Path) -> tuple[str | None, Path]:
     """The label of ``LABEL=PATH``, or None, and the path."""
-    label, found, rest = str(path).partition("=")
+    label, mark, rest = str(path).partition("=")
     # A path may contain an equals sign itself; messages show the complete path.
-    named = found and label and rest and not os.path.exists(path)
+    named = mark and label and rest and not os.path.exists(path)
     if named and ("/" not in label or os.path.exists(os.path.expanduser(rest))):
-        return _plain(label) or None, Path(os.path.expanduser(rest))
+        return printable(storable(label)).strip() or None, Path(os.path.expanduser(rest))
     return None, Path(os.path.expanduser(path))
 
 
-def _read_place(record: type[R], place: Path, label: str | None) -> list[Run]:
-    files = _files(place)
-    if files == [place]:
-        return [_read_run(record, files, label, whole=False)]
-    if not files:
+def samples_files(place: Path) -> list[Path]:
+    """The samples files in a folder, of a results file, or the file itself; by name."""
+    if not os.path.exists(place):
         raise RunError(
-            f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
-            "--log_samples --output_path FOLDER"
+            f"{place} does not exist, or is out of reach: pass the folder that lmms-eval wrote "
+            "(--output_path)"
         )
-    groups: dict[tuple[Path, str], list[Path]] = {}
-    for file in files:
-        groups.setdefault((file.parent, file.name.partition(SAMPLES)[0]), []).append(file)
-    runs = [_read_run(record, group, label, whole=True) for group in groups.values()]
-    runs = [run for run in runs if run.responses]
-    if not runs:
-        raise RunError(
-            f"The samples in {place} are of other tasks, not scored by {record.FILTER}: "
-            f"{', '.join(file.name for file in files[:3])}. Pass a run of {record.BENCHMARK}; "
-            "lmms-rpts summarize, report and compare read those of all benchmarks"
-        )
-    return runs
-
-
-def _files(place: Path) -> list[Path]:
-    """The samples files at ``place``, by name."""
-    try:
-        whole = stat.S_ISDIR(place.stat().st_mode)
-    except (FileNotFoundError, NotADirectoryError, ValueError):
-        raise RunError(
-            f"{place} does not exist: pass the folder that lmms-eval wrote (--output_path)"
-        ) from None
-    except OSError as error:
-        raise RunError(_unreadable(place, error)) from None
-    if not whole and not place.name.endswith(RESULTS):
+    start = "" if place.is_dir() else place.name.removesuffix(RESULTS) + SAMPLES
+    if start and not place.name.endswith(RESULTS):
         return [place]
-    start = "" if whole else place.name.removesuffix(RESULTS) + SAMPLES
-    found = place.rglob("*.jsonl") if whole else place.parent.glob("*.jsonl")
-    names = (each for each in found if SAMPLES in each.name and each.name.startswith(start))
-    return sorted(each for each in names if not each.is_dir())
+    files = place.parent.glob("*.jsonl") if start else place.rglob("*.jsonl")
+    ours = (each for each in files if SAMPLES in each.name and each.name.startswith(start))
+    return sorted(each for each in ours if not each.is_dir())
 
 
-def _unreadable(place: Path, error: OSError) -> str:
-    return f"Cannot read {place} ({error.strerror}): check the path and its permissions"
+def _run(label: str | None, part: Mapping[Path, Sequence[Record]]) -> Run:
+    """The run of one evaluation, from the records in its files."""
+    files = tuple(part)
+    results, folder = read_results(files[0]), files[0].absolute().parent
+    checkpoint, model = model_of(results)
+    model = label or model or _cleaned(folder.name) or "model"
+    # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
+    ending = "/".join(checkpoint.split("/")[-2:])
+    source, path = _cleaned(checkpoint or folder.as_posix()), (_cleaned(folder.as_posix()), "")
+    if label:  # by which parts with different checkpoints are joined
+        source, path = "", ("", "")
+    elif checkpoint and _NOT_IN_FOLDERS.sub("__", ending) == folder.name:
+        path = (_cleaned(folder.parent.as_posix()), _cleaned(ending.strip("/")))
+    responses = [record for own in part.values() for record in own]
+    return join_runs([Run(model, model, (), results, files, source, path)], responses)
 
 
-def _read_run(record: type[R], files: Sequence[Path], label: str | None, whole: bool) -> Run:
-    """Read one run; ``whole``: files of other tasks are part of it and are ignored."""
-    read = {file: read_samples_of(record, file, pass_over=whole) for file in files}
-    ours = {file: found for file, found in read.items() if found is not None}
-    results = read_results(files[0]) if ours else {}
-    folder, checkpoint = files[0].absolute().parent, _loaded_from(results)
-    model = label or model_name(results) or _cleaned(folder.name) or "model"
-    responses = _sorted(each for found in ours.values() for each in found)
-    source = _cleaned(checkpoint or folder.as_posix())
-    if label:
-        return Run(label, model, responses, results, tuple(ours))
-    path = _path_of(folder, checkpoint or "")
-    return Run(model, model, responses, results, tuple(ours), source, path)
-
-
-def _path_of(folder: Path, checkpoint: str) -> tuple[str, str]:
-    """The folder that the user chose for a run, and its model if lmms-eval made a folder for it.
-
-    lmms-eval makes ``lab__model`` for ``pretrained=/data/lab/model``: the last two parts.
-    """
-    parts = checkpoint.split("/")[-2:]
-    if _NOT_IN_FOLDERS.sub("__", "/".join(parts)) != folder.name:
-        return folder.as_posix(), ""
-    return folder.parent.as_posix(), "/".join(filter(None, parts))
+# --- results files
 
 
 def results_beside(samples: Path) -> Path:
@@ -164,164 +152,254 @@ def results_beside(samples: Path) -> Path:
 def read_results(samples: Path) -> Mapping[str, Any]:
     """Read the results of a samples file; empty if there are none."""
     path = results_beside(samples)
-    remedy = "copy it again, or remove it: the samples can be read without it"
     if SAMPLES not in samples.name or not path.is_file():
         return {}
     try:
         results = json.loads(path.read_text(encoding="utf-8-sig"))
+        if not isinstance(results, dict):
+            raise ValueError(f"a JSON object is expected, not {type(results).__name__}")
     except (OSError, ValueError, RecursionError) as error:
-        raise RunError(f"Cannot read {path} ({error}): {remedy}") from None
-    if not isinstance(results, dict):
-        raise RunError(f"{path} should be a JSON object, not {type(results).__name__}: {remedy}")
+        raise RunError(
+            f"Cannot read {path} ({error}): copy it again, or remove it: the samples can be read "
+            "without it"
+        ) from None
     return results
 
 
-def model_name(results: Mapping[str, Any]) -> str | None:
-    """A short name of the model: its checkpoint, else lmms-eval's wrapper."""
-    source = _loaded_from(results)
-    if source is None:
-        return None
-    return re.split(r"[/\\]", _cleaned(source))[-1] or None
+def model_of(results: Mapping[str, Any]) -> tuple[str, str]:
+    """What was loaded by the arguments of the model, else lmms-eval's wrapper, and a short name.
+
+    Both are empty if the results do not tell.
+    """
+    given = value_at(results, "config", "model_args")
+    if isinstance(given, str):  # as lmms-eval records them: text, or values by name
+        given = dict(part.partition("=")[::2] for part in given.split(","))
+    pairs = given.items() if isinstance(given, Mapping) else ()
+    texts = {name.strip(): value for name, value in pairs if isinstance(value, str)}
+    named = (texts.get(name, "").strip(" \"'") for name in _CHECKPOINTS)
+    # "." is a location, but not a name.
+    checkpoint = next((value for value in named if value.strip("./\\")), None)
+    source = checkpoint or results.get("model_source")
+    source = source if isinstance(source, str) else ""
+    return source, re.split(r"[/\\]", _cleaned(source))[-1]
 
 
 def _cleaned(source: str) -> str:
-    """A checkpoint, file or folder as text for tables, without secrets."""
-    return _plain(mask(source).rstrip("/\\").removesuffix(".jsonl"))
+    """A checkpoint, file or folder as text for tables; a secret may be in a URL."""
+    source = mask(source) if {*"=:@"} & {*source} else source
+    return printable(storable(source).rstrip("/\\").removesuffix(".jsonl"))
 
 
-def _arguments(given: object) -> Mapping[str, Any]:
-    """The arguments of a model, which lmms-eval records as text or by name."""
-    if isinstance(given, str):
-        return dict(part.partition("=")[::2] for part in given.split(","))
-    return given if isinstance(given, Mapping) else {}
+# --- samples files
 
 
-def _loaded_from(results: Mapping[str, Any]) -> str | None:
-    config = results.get("config")
-    arguments = _arguments(config.get("model_args") if isinstance(config, dict) else None)
-    given = {
-        name.strip(): value.strip(" \"'")
-        for name, value in arguments.items()
-        if isinstance(value, str)
-    }
-    for name in _CHECKPOINTS:
-        # "." is a location, but not a name.
-        if given.get(name, "").strip("./\\"):
-            return given[name]
-    source = results.get("model_source")
-    return source if isinstance(source, str) and source else None
+def _read_file(file: Path, records: Records, pass_over: bool) -> list[tuple[Path, Record]]:
+    """The scored responses of a file, without duplicates, each with the file.
 
-
-def _join(record: type[R], parts: Sequence[Run]) -> list[Run]:
-    """Join parts of one run: same model and settings, no common document."""
-    files = [frozenset(file.resolve() for file in part.files) for part in parts]
-
-    # As in "summarize results results/lab__model": the second is in the first.
-    def known(at: int) -> bool:
-        """Whether another part contains all files of this one."""
-        return any(
-            (files[at] < files[other] or (files[at] == files[other] and other < at))
-            and (parts[other].model, parts[other].source) == (parts[at].model, parts[at].source)
-            for other in range(len(parts))
+    ``pass_over``: there are none in a file of another task, which is no error.
+    """
+    try:
+        content = file.read_bytes().removeprefix(BOM_UTF8)
+    except OSError as error:
+        raise RunError(
+            f"Cannot read {file} ({error.strerror}): check the path and its permissions"
+        ) from None
+    names_ours = any(schema.encode() in content for schema in records)
+    if pass_over and not names_ours and content.rstrip().endswith(b"}"):
+        return []
+    responses: dict[tuple[int, str], list[Record]] = {}
+    others: dict[int | None, str] = {}
+    task = storable(file.stem.partition(SAMPLES)[2])
+    for number, line in enumerate(content.splitlines(), 1):
+        if not line.strip():
+            continue
+        place = f"{file}, line {number}"
+        try:
+            doc_id, read = _read_line(line, task, records)
+        except FieldError as error:
+            raise RunError(f"{place}: {error}") from None
+        if not read:
+            # A task with several pipelines has a line for each; only one has the record.
+            others.setdefault(doc_id, f"{place}: samples of {task or 'no task'}")
+        elif doc_id is not None:
+            earlier = responses.setdefault((doc_id, read[0].SCHEMA), read)
+            if earlier is not read and _uncounted(earlier) != _uncounted(read):
+                raise RunError(
+                    f"{place}: document {doc_id} occurs twice, with different responses: the file "
+                    "contains several runs; use one file per run"
+                )
+    if not responses and not others:
+        raise RunError(
+            f"{file} is empty: the run ended before anything was scored. Run it again, or "
+            "remove the file"
         )
+    missing = others.keys() - {doc_id for doc_id, _ in responses}
+    if missing and (responses or not pass_over):
+        first = next(said for doc_id, said in others.items() if doc_id in missing)
+        raise RunError(f"{first} {_no_record(records)}")
+    return [(file, record) for read in responses.values() for record in read]
 
-    joined: dict[int, Run] = {}
-    wanted = [at for at in range(len(parts)) if not known(at)]
+
+def _uncounted(responses: Sequence[Record]) -> list[Record]:
+    return [record.model_copy(update={"tokens": None}) for record in responses]
+
+
+def _read_line(line: bytes, task: str, records: Records) -> tuple[int | None, list[Record]]:
+    """The number of a document, and its records, one per response; none: it is of another task.
+
+    Raises:
+        FieldError: with the remedy, if a record, or the line, cannot be read.
+    """
+    try:
+        entry = json.loads(line)
+    except (ValueError, RecursionError) as error:
+        reason = visible(str(error)).replace("line 1 column", "column")
+        raise FieldError(f"it is not a complete JSON object ({reason}). {_CUT}") from None
+    written = entry.get("filtered_resps") if isinstance(entry, dict) else None
+    values = [*written] if isinstance(written, list) else [written]
+    # The record of a likelihood is in its first option; the others are empty.
+    while len(values) > 1 and values[-1] == "":
+        values.pop()
+    schemas = [_SCHEMA.search(value) for value in values if isinstance(value, str)]
+    kind = next((records[match[1]] for match in schemas if match and match[1] in records), None)
+    if kind is None:
+        doc_id = entry.get("doc_id") if isinstance(entry, dict) else None
+        return doc_id if type(doc_id) is int else None, []
+    # lmms-eval saves the list of a single request within a list.
+    resps = entry.get("resps")
+    texts = resps if isinstance(resps, list) else [resps]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    texts = [storable(text) if isinstance(text, str) else None for text in texts]
+    # It keeps the count of the first response only; thinking is included.
+    counts = entry.get("token_counts")
+    counted = counts[0] if isinstance(counts, list) and counts else None
+    tokens = counted.get("output_tokens") if isinstance(counted, dict) else None
+    counts = [tokens if type(tokens) is int and 0 <= tokens < 2**63 else None]
+    where = {"task": task or entry.get("task", "task"), "doc_id": entry.get("doc_id")}
+    beside = zip_longest(values, texts[: len(values)], counts)
+    try:
+        # All values are records of one type, else parsing says what is wrong.
+        read = [
+            kind.parse(json.loads(str(value)), **where, repeat=at, text=text, tokens=count)
+            for at, (value, text, count) in enumerate(beside)
+        ]
+    except VersionError:
+        raise
+    except (ValueError, TypeError, RecursionError) as error:  # FieldError, and those of JSON
+        raise FieldError(
+            f"{error}: the file was changed, or something else wrote it. Copy it again, or "
+            f"{kind.AGAIN}"
+        ) from None
+    return read[0].instance.doc_id, read
+
+
+# --- parts of runs
+
+
+def _join(parts: Sequence[Run]) -> list[Run]:
+    """Join parts of one run: same model and settings, no common document."""
+    groups: list[tuple[Any, set[tuple[str, int]], dict[int, Run]]] = []
     # By date, since file names begin with it, so that the order of arguments doesn't matter.
-    for at in sorted(wanted, key=lambda at: sorted((file.name, file) for file in files[at])):
+    names = [sorted((file.name, file) for file in part.files) for part in parts]
+    for at in sorted(range(len(parts)), key=names.__getitem__):
         part = parts[at]
-        for first, run in joined.items():
-            if (
-                (run.model, run.source) == (part.model, part.source)
-                and record.mergeable(frozenset(run.scorings), frozenset(part.scorings))
-                and not _numbers(run) & _numbers(part)
-            ):
-                responses = _sorted((*run.responses, *part.responses))
-                files_of_both = (*run.files, *part.files)
-                path = _common(run.path, part.path)
-                whole = replace(run, responses=responses, files=files_of_both, path=path)
-                del joined[first]
-                joined[min(first, at)] = whole
+        kind = (part.model, part.source, type(part.responses[0]), frozenset(part.scorings))
+        documents = {record.place[:2] for record in part.responses}
+        for other, taken, members in groups:
+            if other == kind and not taken & documents:
+                taken |= documents
+                members[at] = part
                 break
         else:
-            joined[at] = part
-    return [joined[at] for at in sorted(joined)]
+            groups.append((kind, documents, {at: part}))
+    runs = []
+    for _, _, members in sorted(groups, key=lambda group: min(group[2])):
+        own = [*members.values()]
+        _warn_of_missing(own)
+        responses = [record for part in own for record in part.responses]
+        runs.append(join_runs(own, responses) if len(own) > 1 else own[0])
+    return runs
 
 
-def join_rounds(rounds: Sequence[Run], label: str) -> Run:
-    """The rounds of a model as one run: each has further responses to the same documents."""
-    if len(rounds) == 1:
-        return rounds[0]
-    repeats, responses = Counter[tuple[str, int]](), list[Any]()
-    for each in chain.from_iterable(run.responses for run in rounds):
-        document = each.place[:2]
-        responses.append(each.model_copy(update={"repeat": repeats[document]}))
-        repeats[document] += 1
-    files = tuple(chain.from_iterable(run.files for run in rounds))
-    path = reduce(_common, (run.path for run in rounds))
-    return replace(rounds[0], label=label, responses=_sorted(responses), files=files, path=path)
+def _warn_of_missing(parts: Sequence[Run]) -> None:
+    """Warn of documents that no part of a run has, by the sizes that their results tell."""
+    for task in sorted({task for part in parts for task in part.tasks}):
+        own = [part for part in parts if task in part.tasks]
+        read = {each.place[1] for part in own for each in part.responses if each.place[0] == task}
+        sizes = [value_at(part.results, "n-samples", task, "original") for part in own]
+        expected = range(max((size for size in sizes if type(size) is int), default=0))
+        if len(own) == 1:  # perhaps a part that was chosen with --offset and --limit
+            first = value_at(own[0].results, "config", "offset") or 0
+            number = value_at(own[0].results, "n-samples", task, "effective")
+            whole = type(first) is int and type(number) is int
+            expected = expected[first : first + number] if whole else range(0)
+            if len(read) >= len(expected):
+                continue
+        missing = [number for number in expected if number not in read]
+        spans = groupby(enumerate(missing), key=lambda pair: pair[1] - pair[0])
+        numbers = [[number for _, number in span] for _, span in spans]
+        if numbers:
+            named = [str(n[0]) if len(n) == 1 else f"{n[0]} to {n[-1]}" for n in numbers]
+            said = "{}: the samples lack documents of {}: {}. Is a part of the run missing?"
+            logger.warning(said, parts[0].label, task, listed(named))
 
 
-def _numbers(run: Run) -> set[tuple[str, int]]:
-    """Tasks and numbers of documents."""
-    return {each.place[:2] for each in run.responses}
+# --- prompts and gold answers, for reports
+
+# Number of characters of a prompt that are read.
+LONGEST = 20_000
+# The line that stands for an image in a turn.
+IMAGE = "[image]"
 
 
-def _sorted(responses: Iterable[R]) -> tuple[R, ...]:
-    return tuple(sorted(responses, key=lambda each: (*each.instance.key, *each.place)))
+class Logged(NamedTuple):
+    """What is logged of a document: its prompt as question, gold answer, and turns of the prompt.
 
-
-def _common(one: tuple[str, str], other: tuple[str, str]) -> tuple[str, str]:
-    """The path of a run whose parts have these paths."""
-    folder = os.path.commonpath([one[0], other[0]]) if one[0] else ""
-    return folder, one[1] if one[1] == other[1] else ""
-
-
-def name_runs(runs: Sequence[Run]) -> list[Run]:
-    """Label runs that were not named by the user, all labels being different.
-
-    The label is the shortest end of the run's path that no other path has: ``small`` and ``large``,
-    or ``a/ckpt`` and ``b/ckpt``. The path is that of its folder, with the checkpoint at its end if
-    lmms-eval made a folder for it and it is not the same in all runs. Runs of several models with
-    the same path have the names of these; rounds in one folder get their judge, if these differ,
-    and a number.
+    ``turns``: role and text of each turn of the prompt. Of a prompt without messages, the role is
+    empty, and the images were passed beside the text.
     """
-    # results/t0/lab__m and results/t1/lab__m are "t0" and "t1", not "t0/lab/m" and "t1/lab/m".
-    folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
-    used = 1 if len(models) == 1 and len(folders) > 1 else 2
-    ends = shortest_ends(["/".join(filter(None, run.path[:used])) or run.label for run in runs])
-    labels = [
-        (_cleaned(end) or run.model) if run.path[0] else run.label
-        for run, end in zip(runs, ends, strict=True)
-    ]
-    # `lmms-rpts score` writes several models into one folder.
-    several = _differing(labels, [run.model for run in runs])
-    labels = [
-        run.model if label in several else label for run, label in zip(runs, labels, strict=True)
-    ]
-    several = _differing(labels, [run.judges for run in runs])
-    labels = [
-        f"{label} ({_plain(run.judges)})" if label in several else label
-        for run, label in zip(runs, labels, strict=True)
-    ]
-    counts = Counter(labels)
-    taken = {label for label in labels if counts[label] == 1}
-    named = []
-    for run, label in zip(runs, labels, strict=True):
-        number, own = 1, label
-        while counts[label] > 1 and (own == label or own in taken):
-            number, own = number + 1, f"{label} ({number})"
-        taken.add(own)
-        named.append(replace(run, label=own))
-    return named
+
+    question: str = ""
+    target: str = ""
+    turns: tuple[tuple[str, str], ...] = ()
 
 
-def _differing(labels: Sequence[str], values: Sequence[str]) -> set[str]:
-    """The labels that stand with different values."""
-    found = Counter(label for label, _ in {*zip(labels, values, strict=True)})
-    return {label for label, number in found.items() if number > 1}
+def read_logged(
+    files: Iterable[Path], wanted: Set[tuple[str, int]]
+) -> dict[tuple[str, int], Logged]:
+    """Read the prompts and gold answers of documents, by task and document.
+
+    Lines that are not JSON objects are ignored.
+    """
+    found: dict[tuple[str, int], Logged] = {}
+    for file in files:
+        task = file.stem.partition(SAMPLES)[2]
+        for line in file.read_bytes().split(b"\n"):
+            try:
+                entry = json.loads(line)
+            except (ValueError, RecursionError):
+                continue
+            doc_id = entry.get("doc_id") if isinstance(entry, dict) else None
+            if type(doc_id) is not int:  # not 1.0 and True, which equal 1
+                continue
+            key = (task or str(entry.get("task", "task")), doc_id)
+            if key in wanted and key not in found:
+                turns, target = _turns_of(entry.get("input")), entry.get("target")
+                asked = "\n".join(text for _, text in turns)[:LONGEST]
+                gold = storable(target[:LONGEST]) if isinstance(target, str) else ""
+                found[key] = Logged(asked, gold, turns)
+    return found
 
 
-def _plain(text: str) -> str:
-    """Text for one line of a terminal, a table or a file."""
-    return " ".join("".join(c if c.isprintable() else " " for c in storable(text)).split())
+def _turns_of(prompt: object) -> tuple[tuple[str, str], ...]:
+    """Role and text of each turn of a prompt, which is a string or messages."""
+    if isinstance(prompt, str):
+        return (("", storable(prompt)),)
+    turns = []
+    for message in prompt if isinstance(prompt, list) else []:
+        content = message.get("content") if isinstance(message, dict) else None
+        parts = content if isinstance(content, list) else [content]
+        texts = [part.get("text", IMAGE) if isinstance(part, dict) else part for part in parts]
+        text = "\n".join(storable(each) for each in texts if isinstance(each, str))
+        turns += [(storable(str(message.get("role", ""))), text)] if text else []
+    return tuple(turns)

@@ -4,23 +4,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from dataclasses import field as of_dataclass
 from types import MappingProxyType, NoneType
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
 
-from pydantic import (
-    ConfigDict,
-    Field,
-    GetJsonSchemaHandler,
-    PlainValidator,
-    PrivateAttr,
-    ValidationError,
-    WithJsonSchema,
-)
-from pydantic.json_schema import JsonSchemaValue
-from pydantic_core import CoreSchema
+from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError
 from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
@@ -31,18 +20,6 @@ from lmms_rpts.judging.request_kinds import SCORED
 from lmms_rpts.judging.types import Usage, Verdict
 
 R = TypeVar("R", bound="Record")
-
-
-def field_of(record: Any, path: str) -> Any:
-    """The value of a field such as ``grades.judge.reply``; None where a part is missing."""
-    for name in path.split("."):
-        record = getattr(record, name, None)
-    return record
-
-
-def is_none(value: object) -> bool:
-    """Whether a field without a value is omitted, as ``exclude_if``."""
-    return value is None
 
 
 def unset(default: Any, description: str) -> Any:
@@ -70,9 +47,7 @@ def _own_id(value: object) -> str | int | float | None:
     return None if value is None else storable(as_text(value))
 
 
-OwnId = Annotated[
-    Any, PlainValidator(_own_id), WithJsonSchema({"type": ["string", "number", "null"]})
-]
+OwnId = Annotated[Any, PlainValidator(_own_id)]
 
 
 # --- questions, and what judges say
@@ -110,8 +85,8 @@ class ShownQuestion:
         return " | ".join(self.gold) if self.right is None else self.options[self.right]
 
 
-class ForeignError(FieldError):
-    """The object is of a different kind, such as another file format; the message says so."""
+class VersionError(FieldError):
+    """A record of another version; the message has the remedy."""
 
 
 class Asked(Model):
@@ -175,8 +150,7 @@ class Asked(Model):
     @property
     def gold(self) -> str:
         """The gold answers, or the right option, as one text."""
-        shown = self.shown
-        return " | ".join(shown.gold if shown.right is None else [shown.options[shown.right]])
+        return self.shown.right_answer
 
     def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
         """The language and the fields of a request of this kind about a response.
@@ -304,15 +278,6 @@ class Record(Model):
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
 
-    @classmethod
-    def __get_pydantic_json_schema__(
-        cls, core: CoreSchema, handler: GetJsonSchemaHandler
-    ) -> JsonSchemaValue:
-        found = handler.resolve_ref_schema(handler(core))
-        marks = {"schema": {"const": cls.SCHEMA}, "schema_version": {"const": cls.VERSION}}
-        found["properties"] = marks | found["properties"]
-        return found
-
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
         shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
@@ -333,28 +298,28 @@ class Record(Model):
         return self.settings
 
     @classmethod
-    def mergeable(cls, one: AbstractSet[Any], other: AbstractSet[Any]) -> bool:
-        """Whether parts with these settings can belong to one run."""
-        return one == other
-
-    @classmethod
     def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
         """Read one record; ``beside`` are ``repeat``, ``text`` and ``tokens``, if known."""
         if not isinstance(value, dict):
             raise FieldError(f"the record should be an object, not {shown(value)}")
         if value.get("schema") != cls.SCHEMA:
             raise FieldError(f"it was not scored by {cls.FILTER} (no schema {cls.SCHEMA})")
-        cls._check_version(value)
+        version = value.get("schema_version")
+        if type(version) is not int or version != cls.VERSION:
+            raise VersionError(
+                f"it was written with schema version {shown(version)}, but this lmms-rpts reads "
+                f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
+            )
         # Fields next to a record are never read from it.
-        here: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
+        fields: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
         if isinstance(value.get("instance"), dict):
-            here["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
+            fields["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
         if value.get("outcome") == "unscored":
-            here[cls.SCORE] = None
+            fields[cls.SCORE] = None
         elif value.get("outcome") in ("scored", "no_steps") and value.get(cls.SCORE, 0) is None:
             raise FieldError(f"{cls.SCORE} should be a number from 0 to 1, not None")
         try:
-            record = cls.model_validate(here)
+            record = cls.model_validate(fields)
         except ValidationError as error:
             raise FieldError(first_fault(error)) from None
         record.check()
@@ -362,17 +327,6 @@ class Record(Model):
 
     def check(self) -> None:
         """Raise a FieldError if fields contradict each other, as in a file that was changed."""
-
-    @classmethod
-    def _check_version(cls, value: dict[str, Any]) -> None:
-        if "schema_version" not in value:
-            raise FieldError("schema_version is missing")
-        found = value["schema_version"]
-        if type(found) is not int or found != cls.VERSION:
-            raise ForeignError(
-                f"it was written with schema version {shown(found)}, but this lmms-rpts reads "
-                f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
-            )
 
     def to_json(self) -> str:
         """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""

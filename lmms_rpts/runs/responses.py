@@ -28,19 +28,27 @@ from lmms_rpts.base.rows import (
     row_files,
 )
 from lmms_rpts.base.schema import first_fault
-from lmms_rpts.runs.samples import NOT_METRICS, SAMPLES, TARGET, holds_record
+from lmms_rpts.runs.reading import SAMPLES
 
-# Lists in each other: options, responses to one, a likelihood and whether it is the largest.
-_DEEPEST = 3
+# A likelihood, and whether it is the largest: ['-1.5', 'False'], or one text ['(1.5, False)'],
+# perhaps in lists of options and of responses to one
 _LIKELIHOOD = re.compile(
-    r"\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)"
+    r"\[+'?(?:-[\d.e+-]{1,40}|-inf|nan|0\.0)'?, '?(?:True|False)'?\]"
+    r"|\[+'\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)'\]"
+)
+_RECORD = re.compile(r'"schema"\s{0,9}:\s{0,9}"lmms_rpts\.')
+_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
+# What lmms-eval writes into a line beside the values of metrics
+_NOT_METRICS = frozenset(
+    {
+        *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
+        *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
+        *("prompt_hash", "target_hash", "filter", "metrics", "model", "round", "rounds"),
+    }
 )
 _PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
-_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
-_PIPELINES = (
-    ". (Or the outputs of several filter pipelines for one response: run the task with "
-    "--reasoning_tags none, so that lmms-eval saves complete responses.)"
-)
+_INFERENCE = re.compile(r"inference_\d{1,4}")
+"""The name of a round in predictions of FlagEvalMM."""
 
 
 class ResponsesError(UserError):
@@ -53,14 +61,10 @@ class LikelihoodError(ResponsesError):
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """The text of a model, None if there is none, and its token counts: ``_COUNTS``.
-
-    ``is_first``: whether it is the first response to its document, or equal to that.
-    """
+    """The text of a model, None if there is none, and its token counts: ``_COUNTS``."""
 
     text: str | None
     tokens: Mapping[str, int] | None = None
-    is_first: bool = True
 
 
 class RunKey(NamedTuple):
@@ -70,8 +74,6 @@ class RunKey(NamedTuple):
     round: NonNegativeInt | None = None
 
 
-_INFERENCE = re.compile(r"inference_\d{1,4}")
-"""The name of a round in predictions of FlagEvalMM."""
 _RUN = TypeAdapter(RunKey, config=ConfigDict(coerce_numbers_to_str=True))
 
 
@@ -104,17 +106,15 @@ class SavedDocument:
 
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
-        first: SavedResponse | None = None
         for row, at in self.rows:
-            entry = entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
-            texts = responses_of(entry, row)
-            for each in texts if at is None else texts[at : at + 1]:
-                first = first or each
-                yield entry, replace(each, is_first=each.text == first.text)
+            entry = _entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
+            responses = _responses_in(entry, row)
+            for response in responses if at is None else responses[at : at + 1]:
+                yield entry, response
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
-        return [each for _, each in self.entries()]
+        return [response for _, response in self.entries()]
 
 
 @dataclass
@@ -151,8 +151,8 @@ class SavedResponses:
         """
         run = run or next(iter(self.runs), RunKey())
         documents = self.runs.get(run, {})
-        if found := documents.get(DocumentKey(task, "doc_id", str(doc_id))):
-            return found
+        if document := documents.get(DocumentKey(task, "doc_id", str(doc_id))):
+            return document
         # rome_geo_en may be saved as rome_geo_en, rome_geo, rome or "".
         parts = task.split("_")
         for end in range(len(parts), -1, -1):
@@ -189,35 +189,31 @@ def read_responses(
     likelihoods: LikelihoodError | None = None
     try:
         files: list[Path] = []
-        for path in map(Path, paths):
-            if not path.expanduser().exists():
-                raise ResponsesError(f"{path.expanduser()} does not exist: pass saved responses")
-            if path.expanduser().is_file():
-                files.append(path.expanduser())
-                continue
-            found = row_files(path, [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES)
+        for path in (Path(path).expanduser() for path in paths):
+            if not path.exists():
+                raise ResponsesError(f"{path} does not exist: pass saved responses")
+            suffixes = [".jsonl"] if path.is_dir() and any(path.rglob("*.jsonl")) else SUFFIXES
+            own = [path] if path.is_file() else row_files(path, suffixes)
             # Of a folder with samples of lmms-eval, only these.
-            files += [each for each in found if SAMPLES in each.stem] or found
+            files += [file for file in own if SAMPLES in file.stem] or own
         for file in files:
             # Samples of lmms-eval name their task in the file name alone.
             task = file.stem.partition(SAMPLES)[2] or None
-            if only is not None and task is not None and task not in only:
-                saved.passed_over.add(task)
-                continue
             try:
-                for row in read_rows(file):
+                for row in read_rows(file) if only is None or task in (None, *only) else ():
                     _add(saved, row, default_task if task is None else task, only)
             except LikelihoodError as error:
                 likelihoods = likelihoods or error
                 saved.passed_over.add(task or file.name)
+            if task and only is not None and task not in only:
+                saved.passed_over.add(task)
     except ReadError as error:
         raise ResponsesError(str(error)) from None
     if likelihoods and not saved.runs:
         raise likelihoods
-    for documents in saved.runs.values():
-        for document in documents.values():
-            if document.fault and not document.recorded:
-                raise document.fault
+    for document in (each for documents in saved.runs.values() for each in documents.values()):
+        if document.fault and not document.recorded:
+            raise document.fault
     return saved
 
 
@@ -227,7 +223,7 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     lmms-eval saves a row for each filter pipeline. That with the record has the complete response;
     in the others, it saves the output of the task's own filters.
     """
-    entry = entry_of(row)
+    entry = _entry_of(row)
     task = entry.get("task", task)
     if not isinstance(task, str):
         raise ResponsesError(
@@ -243,27 +239,33 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     name = entry[kind]
     if isinstance(name, float) and name.is_integer():
         name = int(name)  # pandas writes whole numbers so, in a column with gaps
-    texts, key = responses_of(entry, row), DocumentKey(task, kind, str(name))
-    run = _run_of(entry, row) if {"model", "round"} & entry.keys() else RunKey()
+    key, responses = DocumentKey(task, kind, str(name)), _responses_in(entry, row)
+    named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
+    try:
+        run = _RUN.validate_python(named) if named else RunKey()  # numbers may be texts
+    except ValidationError as error:
+        raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
     if row.file not in saved.files:
         saved.files.append(row.file)
-    scored = "filtered_resps" in entry and holds_record(entry)
-    others = ((name, value) for name, value in entry.items() if name not in NOT_METRICS)
-    metrics = {name: value for name, value in others if isinstance(value, int | float | dict)}
-    found = SavedDocument(
+    metrics, target = {"accuracy": entry.get("accuracy")}, entry.get("target")
+    if not (recorded := "filtered_resps" in entry and _holds_record(entry)):
+        others = {name: value for name, value in entry.items() if name not in _NOT_METRICS}
+        metrics = {name: v for name, v in others.items() if isinstance(v, int | float | dict)}
+    document = SavedDocument(
         [(row if row.offset is None else replace(row, fields={}), None)],
-        scored,
-        {"accuracy": entry.get("accuracy")} if scored else metrics,
-        entry.get(TARGET) if isinstance(entry.get(TARGET), str) else None,
-        hash(tuple(each.text for each in texts)),
+        recorded,
+        metrics,
+        target if isinstance(target, str) else None,
+        hash(tuple(response.text for response in responses)),
     )
     if "rounds" not in entry:
-        if saved.runs.setdefault(run, {}).setdefault(key, found) is not found:
-            _join(saved.runs[run][key], found, key, row.where, "response" in entry)
+        earlier = saved.runs.setdefault(run, {}).setdefault(key, document)
+        if earlier is not document:
+            _join(earlier, document, key, row.where, "response" in entry)
         return
     # Not the first round without the question: one that a file lacks failed in its round.
-    of_model = [each.round or 0 for each in saved.runs if each.model == run.model]
-    first = saved._first.setdefault((row.file, run.model), max(of_model, default=-1) + 1)
+    rounds = [each.round or 0 for each in saved.runs if each.model == run.model]
+    first = saved._first.setdefault((row.file, run.model), max(rounds, default=-1) + 1)
     while key in saved.runs.get(RunKey(run.model, first), {}):
         first += 1  # a row for each round
         if not run.model:
@@ -271,43 +273,40 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
                 f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
                 "apart: name the field of the model's name 'model', or write a file per round"
             )
-    for at in range(len(texts)):
-        part = replace(found, rows=[(found.rows[0][0], at)])
+    for at in range(len(responses)):
+        part = replace(document, rows=[(document.rows[0][0], at)])
         saved.runs.setdefault(RunKey(run.model, first + at), {})[key] = part
 
 
-def _run_of(entry: Mapping[str, Any], row: Row) -> RunKey:
-    """The run that a row names; numbers may be texts, as in tables."""
-    named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
-    try:
-        return _RUN.validate_python(named)
-    except ValidationError as error:
-        raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
-
-
 def _join(
-    known: SavedDocument, found: SavedDocument, key: DocumentKey, place: str, more: bool
+    earlier: SavedDocument, document: SavedDocument, key: DocumentKey, place: str, repeats: bool
 ) -> None:
-    """Add responses to those of a document; ``more``: those of several rows are its repeats."""
-    same_file = known.rows[0][0].file == found.rows[0][0].file
-    known.metrics = {**found.metrics, **known.metrics}
-    if same_file and more:
-        known.rows += found.rows
-    elif same_file and found.recorded != known.recorded:
-        if found.recorded:
-            known.rows, known.recorded, known.texts = found.rows, True, found.texts
-    elif not same_file or found.texts != known.texts:  # several processes write the same line
+    """Add responses to those of a document; ``repeats``: those of several rows are its repeats."""
+    file = earlier.rows[0][0].file
+    same_file = file == document.rows[0][0].file
+    earlier.metrics = {**document.metrics, **earlier.metrics}
+    if same_file and repeats:
+        earlier.rows += document.rows
+    elif same_file and document.recorded != earlier.recorded:
+        if document.recorded:
+            earlier.rows, earlier.recorded = document.rows, True
+            earlier.texts = document.texts
+    elif not same_file or document.texts != earlier.texts:  # several processes write the same line
         fault = ResponsesError(
-            f"{place}: document {key.name} of {key.task} was already read from "
-            f"{known.rows[0][0].file}, perhaps from another run. Pass one file, or a folder with "
-            "one run" + (_PIPELINES if same_file else "")
+            f"{place}: document {key.name} of {key.task} was already read from {file}, perhaps "
+            "from another run. Pass one file, or a folder with one run. (Or the outputs of several "
+            "filter pipelines for one response: run the task with --reasoning_tags none, so that "
+            "lmms-eval saves complete responses.)"
         )
         if not same_file:
             raise fault
-        known.fault = known.fault or fault
+        earlier.fault = earlier.fault or fault
 
 
-def entry_of(row: Row) -> Mapping[str, Any]:
+# --- the responses in a row
+
+
+def _entry_of(row: Row) -> Mapping[str, Any]:
     """The fields of a row by the names of lmms-eval; a blank cell is a null, a failed request."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
@@ -328,25 +327,29 @@ def _prediction(row: Row) -> Mapping[str, Any]:
     question in one row, the latter as text, with ``model`` and ``usage``. Their ``task`` is a
     subtask, not a task of lmms-eval.
     """
-    fields = row.fields
-    # {"question_id": 7, "answer": "B", "reason": "..."}, or {"7": {"answer": "B"}, ...}
-    own_id = fields.get("question_id", row.key)
-    rounds = fields.get("num_inferences")
+    fields, rounds = row.fields, row.fields.get("num_inferences")
     answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
     if wrong := [each for each in answers if not isinstance(each, str | None)]:
         raise ResponsesError(f"{row.where}: an answer should be a text or null, not {wrong[0]!r}")
-    reasons, usages = (
-        given if len(given := _each_round(fields.get(name), rounds)) == len(answers) else []
-        for name in ("reason", "usage")
-    )
-    said = [
-        _with_thinking(reason, answer)
-        for reason, answer in zip_longest(reasons, answers, fillvalue=None)
-    ]
-    entry = {"id": own_id, "response": said, "token_counts": [_used(each) for each in usages]}
+    columns = [_each_round(fields.get(name), rounds) for name in ("reason", "usage")]
+    # Of another number of rounds: they belong to none.
+    nothing = [None] * len(answers)
+    reasons, usages = (each if len(each) == len(answers) else nothing for each in columns)
+    texts = []
+    for reason, answer in zip(reasons, answers, strict=True):
+        thinking = reason if isinstance(reason, str) and reason.strip() else ""
+        # Tags as models write them, so that one splitter finds the thinking.
+        if thinking and "</think>" not in thinking:
+            thinking = f"<think>{thinking}</think>\n"
+        texts.append(None if answer is None else f"{thinking}{answer}")
     model = fields.get("model")
-    named = {"model": model} if isinstance(model, str) and model.strip() else {}
-    return {"rounds": len(said)} | entry | named
+    return {
+        "rounds": len(texts),
+        "id": fields.get("question_id", row.key),
+        "response": texts,
+        "token_counts": [_tokens_in(usage) for usage in usages],
+        **({"model": model} if isinstance(model, str) and model.strip() else {}),
+    }
 
 
 def _each_round(value: object, rounds: object) -> list[Any]:
@@ -354,14 +357,14 @@ def _each_round(value: object, rounds: object) -> list[Any]:
 
     A field with several is a list, an object such as ``{"inference_0": "A"}``, or the text of one.
     """
-    found = _decoded(value)
-    if isinstance(found, dict) and all(_INFERENCE.fullmatch(str(name)) for name in found):
+    values = _decoded(value)
+    if isinstance(values, dict) and all(_INFERENCE.fullmatch(str(name)) for name in values):
         # A round that is not there keeps its place.
-        numbered = {int(str(name).partition("_")[2]): each for name, each in found.items()}
+        numbered = {int(str(name).partition("_")[2]): each for name, each in values.items()}
         return [numbered.get(at) for at in range(max(numbered) + 1)] if numbered else []
     # A single answer may look like a list: "['A', 'B']".
-    if isinstance(found, list) and (found is value or len(found) == rounds):
-        return found
+    if isinstance(values, list) and (values is value or len(values) == rounds):
+        return values
     return [] if value is None else [value]
 
 
@@ -373,30 +376,22 @@ def _decoded(value: object) -> Any:
     return value
 
 
-def _with_thinking(reason: object, answer: object) -> object:
-    if answer is None:
-        return None
-    thinking = reason if isinstance(reason, str) and reason.strip() else ""
-    # Tags as models write them, so that one splitter finds the thinking.
-    if thinking and "</think>" not in thinking:
-        thinking = f"<think>{thinking}</think>\n"
-    return f"{thinking}{answer}"
-
-
-def _used(usage: object) -> dict[str, Any] | None:
+def _tokens_in(usage: object) -> dict[str, Any] | None:
     """Token counts of lmms-eval, from those of an OpenAI-compatible server."""
     usage = _decoded(usage)
     if not isinstance(usage, dict):
         return None
-    read, said, total = (usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total"))
-    if isinstance(read, int) and isinstance(said, int) and isinstance(total, int):
-        said = max(said, total - read)  # some servers count thinking in the total alone
+    read, written, total = (
+        usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total")
+    )
+    if isinstance(read, int) and isinstance(written, int) and isinstance(total, int):
+        written = max(written, total - read)  # some servers count thinking in the total alone
     details = usage.get("completion_tokens_details")
     thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return {"input_tokens": read, "output_tokens": said, "reasoning_tokens": thought}
+    return dict(zip(_COUNTS, (read, written, thought), strict=True))
 
 
-def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
+def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
     """The responses in the fields of a row; a null is a failed request.
 
     Raises:
@@ -404,28 +399,26 @@ def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
     """
     # lmms-eval omits "resps" if the filters changed nothing.
     name = next((each for each in ("response", "resps") if each in entry), "filtered_resps")
-    found = entry.get(name)
-    if name == "filtered_resps" and holds_record(entry):
+    if name == "filtered_resps" and _holds_record(entry):
         raise ResponsesError(
             f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
-    if name != "response" and _holds_likelihood(found):
+    if name != "response" and _LIKELIHOOD.match(str(entry.get(name))):
         raise LikelihoodError(
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
         )
     # lmms-eval saves the list of a single request within a list.
-    texts = found if isinstance(found, list) else [found]
+    texts = entry[name] if isinstance(entry.get(name), list) else [entry.get(name)]
     texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
         raise ResponsesError(f"{row.where} has no text as response or resps")
     counts = entry.get("token_counts")
-    counts = counts if isinstance(counts, list) else [counts]
     tokens = [
-        {name: each[name] for name in _COUNTS if type(each.get(name)) is int and each[name] >= 0}
+        {name: n for name in _COUNTS if type(n := each.get(name)) is int and n >= 0}
         if isinstance(each, dict)
         else {}
-        for each in counts
+        for each in (counts if isinstance(counts, list) else [counts])
     ]
     return [
         SavedResponse(None if text is None else storable(text), counted or None)
@@ -433,19 +426,8 @@ def responses_of(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
     ]
 
 
-def _holds_likelihood(found: object) -> bool:
-    """Whether a value is what lmms-eval saves of likelihoods: ``["-1.5", "False"]``, or nested.
-
-    lmms-eval 0.7.3 saves them as texts: ``["(1.5, False)"]``.
-    """
-    for _ in range(_DEEPEST):
-        if not isinstance(found, list) or not found:
-            return False
-        if len(found) == 2 and found[1] in ("True", "False", True, False):
-            with suppress(ValueError):
-                return isinstance(found[0], str | float) and not float(found[0]) > 0
-            return False
-        found = found[0]
-        if isinstance(found, str) and _LIKELIHOOD.fullmatch(found):
-            return True
-    return False
+def _holds_record(entry: Mapping[str, Any]) -> bool:
+    """Whether a row has a record of this package."""
+    values = entry.get("filtered_resps")
+    texts = values if isinstance(values, list) else [values]
+    return any(isinstance(text, str) and _RECORD.search(text[:200]) for text in texts)

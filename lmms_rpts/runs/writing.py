@@ -9,13 +9,13 @@ import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
-from datetime import datetime, timezone
+from datetime import datetime, timedelta, timezone
 from pathlib import Path
 from typing import Any, TextIO
 
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.runs.reading import RESULTS, read_results, results_beside
-from lmms_rpts.runs.samples import SAMPLES
+from lmms_rpts.runs.reading import RESULTS, SAMPLES, read_results, results_beside
+from lmms_rpts.runs.run import value_at
 
 PIPELINE = "none"
 """Name of the filter pipeline in results, as in our task files."""
@@ -59,17 +59,17 @@ class RunWriter:
         if task not in self.drafts:
             draft = self.folder / f".{secrets.token_hex(4)}.draft"
             self.drafts[task] = draft, draft.open("w", encoding="utf-8")
-        first, records = samples[0], [each.record for each in samples]
-        sample = {
+        first, records = samples[0], [sample.record for sample in samples]
+        entry = {
             "doc_id": doc_id,
             "target": first.target,
-            "token_counts": [each.tokens for each in samples],
+            "token_counts": [sample.tokens for sample in samples],
             **metrics,
             **{name: first.entry[name] for name in ("input", "doc_hash") if name in first.entry},
-            "resps": [each.text for each in samples],
+            "resps": [sample.text for sample in samples],
             "filtered_resps": records if len(records) > 1 else records[0],
         }
-        line = json.dumps(sample, ensure_ascii=False).encode("utf-8", "replace").decode()
+        line = json.dumps(entry, ensure_ascii=False).encode("utf-8", "replace").decode()
         self.drafts[task][1].write(f"{line}\n")
 
     def publish(self, results: Mapping[str, Any], stopped: str | None) -> Written | None:
@@ -79,27 +79,38 @@ class RunWriter:
         ``stopped``: why judging stopped before its end. Earlier results that are complete then
         remain: nothing is written, and None is returned.
         """
-        there = any(self.folder.glob(f"*{RESULTS}"))
-        old, complete = _same_run(self.folder, results) if there else ([], False)
-        if stopped and complete:
-            return None
-        date = f"{datetime.now(timezone.utc):%Y%m%d_%H%M%S}"
-        stem, number = date, 1
-        while any(self.folder.glob(f"{stem}_*")):
-            number += 1
-            stem = f"{date}-{number}"
+        earlier = dict[Path, None]()
+        for samples in self.folder.glob(f"*{SAMPLES}*.jsonl"):
+            old = read_results(samples)
+            if _extent(old) == json.loads(json.dumps(_extent(results))):
+                if stopped and not value_at(old, "usage", "judges", "stopped"):
+                    return None
+                earlier |= {samples: None, results_beside(samples): None}
+        moment = datetime.now(timezone.utc)
+        while any(self.folder.glob(f"{moment:%Y%m%d_%H%M%S}_*")):
+            moment += timedelta(seconds=1)  # another round, which is sorted by its name
+        stem = f"{moment:%Y%m%d_%H%M%S}"
         for _, file in self.drafts.values():
             file.close()
         path = self.folder / f"{stem}{RESULTS}"
         with draft_of(path) as draft:
-            whole = {**results, "date": date}
+            whole = {**results, "date": stem}
             draft.write_text(json.dumps(whole, indent=2, ensure_ascii=False), encoding="utf-8")
-            samples = {task: self.folder / f"{stem}{SAMPLES}{task}.jsonl" for task in self.drafts}
-            for task, place in samples.items():
+            files = {task: self.folder / f"{stem}{SAMPLES}{task}.jsonl" for task in self.drafts}
+            for task, place in files.items():
                 self.drafts[task][0].rename(place)
-        for replaced in old:
+        for replaced in earlier:
             replaced.unlink(missing_ok=True)
-        return Written(path, samples)
+        return Written(path, files)
+
+
+def _extent(results: Mapping[str, Any]) -> list[Any]:
+    """What tells a run from others: its model, responses and settings."""
+    settings = value_at(results, "config", "lmms_rpts") or {}
+    measured = {name: value for name, value in settings.items() if name not in _OF_CALLS}
+    names = ("model_args", "limit", "offset", "round")
+    selected = [value_at(results, "config", name) for name in names]
+    return [results.get("model_name"), results.get("n-samples"), *selected, measured]
 
 
 @contextmanager
@@ -125,35 +136,13 @@ def metric_results(
         values: by metric, one value per document; None: it has none.
         of_sets: values of all documents together, by metric.
     """
-    found: dict[str, Any] = {}
-    for name, each_document in values.items():
-        numbers = [each for each in each_document if each is not None]
-        mean = math.fsum(numbers) / len(numbers) if numbers else math.nan
-        error = statistics.stdev(numbers) / math.sqrt(len(numbers)) if len(numbers) > 1 else "N/A"
-        found |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": error}
+    results: dict[str, Any] = {}
+    for name, of_documents in values.items():
+        known = [value for value in of_documents if value is not None]
+        mean = math.fsum(known) / len(known) if known else math.nan
+        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else "N/A"
+        results |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": error}
     for name, value in of_sets.items():
         mean = math.nan if value is None else value
-        found |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": "N/A"}
-    return found
-
-
-def _same_run(folder: Path, results: Mapping[str, Any]) -> tuple[list[Path], bool]:
-    """The files of earlier results of the same run, of these responses with these settings, and
-    whether they are complete."""
-
-    def extent(results: Mapping[str, Any]) -> list[Any]:
-        config = results.get("config") or {}
-        ours = config.get("lmms_rpts") or {}
-        measured = {name: value for name, value in ours.items() if name not in _OF_CALLS}
-        selected = [config.get(name) for name in ("model_args", "limit", "offset", "ids", "round")]
-        return [results.get("model_name"), results.get("n-samples"), *selected, measured]
-
-    own = json.loads(json.dumps(extent(results)))
-    files, complete = dict[Path, None](), False
-    for samples in folder.glob(f"*{SAMPLES}*.jsonl"):
-        old = read_results(samples)
-        judges = (old.get("usage") or {}).get("judges") or {}
-        if extent(old) == own:
-            files |= {samples: None, results_beside(samples): None}
-            complete = complete or not judges.get("stopped")
-    return list(files), complete
+        results |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": "N/A"}
+    return results

@@ -59,7 +59,8 @@ class Benchmark:
         by_task: each task is summarized separately.
         columns: the metrics that tables show by default.
         scored: its tasks and groups whose responses have steps that RPTS scores.
-        scores_by_part: ``lmms-rpts score`` also writes sums and means by part, as its publishers.
+        scores_by_part: the scores by part as its publishers write them, which ``lmms-rpts score``
+            writes too, from a score per document (None: unscored) of each part.
         remedy: the command that decides what the rules left undecided in the folder ``{}``.
         answers: its grader of free-form answers.
         foreign: reads third-party results, as ``runs.reading.Foreign``.
@@ -91,10 +92,10 @@ class Benchmark:
     by_task: bool = False
     columns: tuple[str, ...] = ("accuracy", "grader_coverage")
     scored: bool = False
-    scores_by_part: bool = False
+    scores_by_part: Callable[[Mapping[str, Sequence[float | None]]], dict[str, Any]] | None = None
     remedy: str = ""
     answers: AnswerGrader | None = None
-    foreign: Callable[[Path], Any] | None = None
+    foreign: Callable[[Path, str | None], list[Any]] | None = None
     predictions: Callable[[Path, str, str], tuple[Scorer, Sequence[Any]]] | None = None
     tokens: Callable[[str], int | None] = lambda part: None
     images: Callable[[str], Path | None] = lambda part: None

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from functools import reduce
-from operator import or_
 from pathlib import Path
 from typing import Any
 
@@ -81,14 +79,6 @@ def data_sets() -> set[str]:
 def filter_names() -> set[str]:
     """lmms-eval's names of the filters of this package; imports none of them."""
     return {*RPTS_FILTERS, *(name for each in BENCHMARKS.values() for name in each.filters)}
-
-
-def record_schema() -> dict[str, Any]:
-    """The JSON schema of the records of all benchmarks."""
-    from pydantic import TypeAdapter
-
-    kinds: Any = reduce(or_, (each.record for each in BENCHMARKS.values()))
-    return TypeAdapter(kinds).json_schema(mode="serialization")
 
 
 def check_tasks(names: Iterable[str]) -> None:

@@ -15,11 +15,9 @@ class LabelledChain:
     """One solution, cut into steps, with a label for each step.
 
     Attributes:
-        id: unique within its set.
         question: id of the question that it answers. Intervals resample questions, because chains
             of one question are not independent.
         stratum: the subset or subject that it belongs to.
-        steps: texts of the steps, unchanged from the data.
         labels: whether each step is sound; None: unlabelled or neutral, neither judged nor counted.
         language: language of the judge's prompt: ``en`` or ``zh``.
         premises: premises of each step, if the data give them; None: all earlier steps.
@@ -45,37 +43,22 @@ class LabelledChain:
         """Numbers of the labelled steps, which are the ones sent to a judge."""
         return tuple(at for at, label in enumerate(self.labels) if label is not None)
 
-    @property
-    def first_error(self) -> int | None:
-        """Number of the first wrong step, from 0; None: there is none."""
-        return self.labels.index(False) if False in self.labels else None
 
+def draw(chains: Sequence[LabelledChain], limit: int | None) -> list[LabelledChain]:
+    """At most ``limit`` chains, in their order: a sample that keeps the shares of strata.
 
-def draw(chains: Sequence[LabelledChain], limit: int | None, seed: int) -> list[LabelledChain]:
-    """At most ``limit`` chains, in their original order: a stratified sample.
-
-    Strata are the parts of the set, each split into chains with and without an error. Each stratum
-    gets its share of the limit (largest remainders), so that the share of wrong chains is
-    preserved. Within a stratum, chains are chosen by a hash of seed and id: the choice does not
-    depend on the judge, on the order of the files or on other sets.
-
-    Args:
-        limit: maximum number of chains; None: all.
+    Strata are the parts of the set, each split into chains with and without an error. Each gives
+    its share of the chains, rounded up or down, and a hash of their names chooses them: whatever
+    the judge and the order of the files. None: all.
     """
     if limit is None or limit >= len(chains):
         return list(chains)
-    strata: dict[tuple[str, bool], list[int]] = {}
-    for at, chain in enumerate(chains):
-        strata.setdefault((chain.stratum, chain.first_error is not None), []).append(at)
-    quotas = {name: divmod(len(own) * limit, len(chains)) for name, own in strata.items()}
-    sizes = {name: quota for name, (quota, _) in quotas.items()}
-    by_rest = sorted(strata, key=lambda name: (-quotas[name][1], name))
-    for name in by_rest[: limit - sum(sizes.values())]:
-        sizes[name] += 1
 
-    def rank(at: int) -> bytes:
-        named = f"{seed}\0{chains[at].stratum}\0{chains[at].id}"
-        return hashlib.sha256(named.encode()).digest()
+    def rank(at: int) -> tuple[str, bool, bytes]:
+        chain = chains[at]
+        digest = hashlib.sha256(f"{chain.stratum}\0{chain.id}".encode()).digest()
+        return chain.stratum, False in chain.labels, digest
 
-    taken = [at for name, own in strata.items() for at in sorted(own, key=rank)[: sizes[name]]]
+    ranked = sorted(range(len(chains)), key=rank)
+    taken = [ranked[(2 * number + 1) * len(chains) // (2 * limit)] for number in range(limit)]
     return [chains[at] for at in sorted(taken)]

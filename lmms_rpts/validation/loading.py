@@ -1,22 +1,19 @@
-"""Reading of labelled steps from files and folders in their publishers' own layouts."""
+"""Labelled sets from files and folders in their publishers' own layouts."""
 
 from __future__ import annotations
 
 import os
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from lmms_rpts.base.escaping import listed, storable, visible
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.tasks.fields import Fields, LeftOut, RowError
 from lmms_rpts.tasks.images import outside_fault
-from lmms_rpts.validation.chains import LabelledChain
-from lmms_rpts.validation.layouts import LAYOUTS, Layout, find_layout
-
-SUFFIXES = (".json", ".jsonl", ".parquet")
-"""Suffixes of the files that are read."""
+from lmms_rpts.validation.chains import LabelledChain, draw
+from lmms_rpts.validation.layouts import Layout, find_layout
 
 FOLDERS = ("", "images")
 """Where images are, relative to the folder of the rows."""
@@ -24,209 +21,118 @@ FOLDERS = ("", "images")
 MOST_FAULTS = 0.01
 """Share of rows that may be invalid. A larger share means another layout or a damaged file."""
 
-_SHOWN = 3
+_LABELLED = Path(__file__).parent / "labelled"
+OWN = {"built-in": _LABELLED / "built_in.jsonl", "drawings": _LABELLED / "drawings.jsonl"}
+"""The sets of this package, by name: gold steps of the demo, rephrased ones and manually written
+wrong ones (``why`` says what is wrong); and chains about ten drawings."""
 
 
 @dataclass(frozen=True, slots=True)
-class LoadedSet:
-    """The chains of one set.
+class LabelledSet:
+    """The chains of one set, in the order of the files.
 
-    Attributes:
-        name: the given name, else the name of the layout.
-        chains: in the order of the files, with unique ids.
-        skipped: number of invalid rows, by the invalid field.
-        left_out: number of rows without anything to judge, by reason.
-        files: the files.
+    ``available``: number of chains that these were drawn from; ``left_out``: number of rows that
+    are not used, by the reason; ``files``: what was read.
     """
 
     name: str
-    layout: Layout
-    chains: tuple[LabelledChain, ...]
-    skipped: Mapping[str, int] = field(default_factory=dict)
-    left_out: Mapping[str, int] = field(default_factory=dict)
-    files: tuple[Path, ...] = ()
-
-
-def load_sets(
-    data: Iterable[tuple[str | None, Path]],
-    fields: Mapping[str, str] | None = None,
-    answers: bool = False,
-) -> list[LoadedSet]:
-    """Read several sets, each with a name of its own; raises as ``load_set``.
-
-    Args:
-        fields: as for ``load_set``.
-        answers: whether the labels are to be those of answers, not of steps.
-    """
-    known = {layout.name for layout in LAYOUTS}
-    sets: list[LoadedSet] = []
-    for name, path in data:
-        found = load_set(path, name, fields, answers)
-        if found.layout.answers is not answers:
-            raise ReadError(
-                f"{path} has the layout {found.layout.name}: "
-                f"use {'--data' if answers else '--answers'}"
-            )
-        if name in known and name != found.layout.name:
-            raise ReadError(
-                f"{path} has the layout {found.layout.name}, not {name}: choose another name"
-            )
-        if any(found.name == each.name for each in sets):
-            raise ReadError(
-                f"Two data sets are called {found.name!r}: use different names, as in "
-                "--data NAME=PATH"
-            )
-        sets.append(found)
-    return sets
+    chains: Sequence[LabelledChain]
+    available: int
+    left_out: Mapping[str, int]
+    files: tuple[Path, ...]
 
 
 def load_set(
     path: Path,
-    name: str | None = None,
-    fields: Mapping[str, str] | None = None,
+    name: str = "",
+    renamed: Mapping[str, str] | None = None,
     answers: bool = False,
-) -> LoadedSet:
-    """Read a file, or all JSON and Parquet files of a folder and its subfolders.
+    limit: int | None = None,
+) -> LabelledSet:
+    """Read a file, or all files of rows below a folder.
 
     Args:
-        path: a file or a folder.
-        name: name of the set; None: the name of its layout. If a folder holds several sets, the
-            name of a layout selects one.
-        fields: names of fields in the files that are not those of the layout, and the latter.
-        answers: what a file is, if its fields fit labels of answers and labels of steps.
+        name: name of the set; empty: that of its layout. If a folder holds several sets, the name
+            of a layout selects one.
+        renamed: our names of fields by those of the files.
+        answers: whether responses with labelled answers are wanted, and not labelled steps.
+        limit: maximum number of chains; None: all.
 
     Raises:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
     """
-    if os.path.isfile(path) and path.suffix.lower() not in SUFFIXES:
+    by_layout: dict[Layout, list[Row]] = defaultdict(list)
+    for file in row_files(path):
+        rows = []
+        for row in read_rows(file):
+            cells = {**dict.fromkeys(row.cells), **row.fields}  # an empty cell may say: no error
+            named = {(renamed or {}).get(it, it): value for it, value in cells.items()}
+            rows.append(replace(row, fields=named))
+        if layout := next(filter(None, (find_layout(row.fields, answers) for row in rows)), None):
+            by_layout[layout] += rows
+    fitting = [each for each in by_layout if each.name == name] or list(by_layout)
+    if not fitting:
         raise ReadError(
-            f"{path}: use a file that ends in {', '.join(SUFFIXES)}; for human ratings, the "
-            "files saved by the page of lmms-rpts rate"
+            f"{path}: no file has the fields of a known set; docs/validation.md shows the fields, "
+            "and --field OURS=THEIRS renames yours"
         )
-    found: dict[Layout, dict[str, tuple[Path, list[Row]]]] = {}
-    unknown: list[str] = []
-    for file in row_files(path, SUFFIXES):
-        try:
-            rows = list(read_rows(file))
-        except ReadError:
-            if file == path:
-                raise
-            rows = []
-        if fields:
-            rows = [
-                replace(row, fields={fields.get(key, key): row.fields[key] for key in row.fields})
-                for row in rows
-            ]
-        if file.suffix.lower() == ".parquet":  # the reader leaves out nulls: "no error"
-            every = dict.fromkeys(name for row in rows for name in row.fields)
-            rows = [replace(row, fields={**every, **row.fields}) for row in rows]
-        layout = next((known for row in rows if (known := find_layout(row.fields, answers))), None)
-        called = file.name if file == path else file.relative_to(path).as_posix()
-        if layout is None:
-            unknown.append(called)
-        else:
-            found.setdefault(layout, {})[called] = file, rows
-    chosen = {layout: files for layout, files in found.items() if layout.name == name} or found
-    if not chosen:
-        raise ReadError(
-            f"{path}: no file has the fields of a known set (checked {visible(listed(unknown))}); "
-            "docs/validation.md shows the fields, and --field OURS=THEIRS renames yours"
-        )
-    if len(chosen) > 1:
-        said = "; ".join(f"{layout.name} in {listed(files)}" for layout, files in chosen.items())
-        raise ReadError(
-            f"{path} contains several sets: {visible(said)}. Choose one by its name, such as "
-            f"--data {next(iter(chosen)).name}={path}"
-        )
-    ((layout, files),) = chosen.items()
-    rows = [row for _, rows in files.values() for row in rows]
-    found_set = LoadedSet(
-        name or layout.name, layout, (), files=tuple(file for file, _ in files.values())
-    )
-    return _with_chains(found_set, path, rows)
+    layout, *others = fitting
+    if others:
+        names, example = listed(it.name for it in fitting), f"{layout.name}={path}"
+        raise ReadError(f"{path} contains several sets: {names}. Choose one, such as {example}")
+    if layout.answers is not answers:
+        option = "--data" if answers else "--answers"
+        raise ReadError(f"{path} has the layout {layout.name}: use {option}")
+    chains, left_out = _chains(by_layout[layout], layout, path)
+    files = tuple(dict.fromkeys(row.file for row in by_layout[layout]))
+    drawn = draw(chains, limit)
+    return LabelledSet(name or layout.name, drawn, len(chains), left_out, files)
 
 
-def _with_chains(found: LoadedSet, path: Path, rows: Sequence[Row]) -> LoadedSet:
-    """The set with the chains of its rows; invalid rows are counted."""
-    skipped: Counter[str] = Counter()
+def _chains(
+    rows: Sequence[Row], layout: Layout, path: Path
+) -> tuple[list[LabelledChain], dict[str, int]]:
+    """The distinct chains of rows that have a label, and the number of other rows by the reason."""
     left_out: Counter[str] = Counter()
-    examples: list[str] = []
-    chains: list[LabelledChain] = []
-    broken = [row for row in rows if row.fault]
-    skipped["(row)"] = len(broken)
-    examples += [f"{row.file.name}, {row.place}: {row.fault}" for row in broken]
-    usable = [row for row in rows if not row.fault]
-    # Names of files and keys become ids and strata, but may be invalid Unicode.
-    fields: Sequence[Fields] = [
-        Fields(row.fields, storable(row.file.stem), row.number, storable(row.key)) for row in usable
-    ]
-    whole = found.layout.whole
-    if whole is not None:
+    faults: list[str] = []
+    chains: dict[object, LabelledChain] = {}
+    for row in rows:
+        # Names of files and keys become ids and strata, but may be invalid Unicode.
+        fields = Fields(row.fields, storable(row.file.stem), row.number, storable(row.key))
         try:
-            chains = whole(fields)
-        except RowError as error:
-            raise ReadError(f"{path}: {visible(str(error))}") from None
-    for row, each in () if whole else zip(usable, fields, strict=True):
-        try:
-            chain = found.layout.read(each)
-            folders = [row.file.parent / folder for folder in FOLDERS]
-            chains.append(replace(chain, files=find_images(chain.images, folders)))
+            if row.fault:
+                raise RowError("row", row.fault)
+            chain = layout.read(fields)
+            key = (chain.id, chain.context, chain.steps, chain.labels, chain.premises)
+            if key in chains or not chain.asked:
+                raise LeftOut("duplicate chain" if key in chains else "no step has a label")
         except LeftOut as reason:
             left_out[str(reason)] += 1
         except RowError as error:
-            skipped[error.field.partition("[")[0]] += 1
-            examples.append(f"{each.stem}, row {each.number + 1}: {error}")
-    left_out["no step has a label"] = sum(not chain.asked for chain in chains)
-    chains = [chain for chain in chains if chain.asked]
-    if len(examples) > MOST_FAULTS * len(rows):
-        shown = "\n  ".join(map(visible, examples[:_SHOWN]))
-        more = f"\n  ... and {len(examples) - _SHOWN} more" if len(examples) > _SHOWN else ""
+            left_out[f"invalid {error.field.partition('[')[0]}"] += 1
+            faults.append(visible(f"{row.file.name}, {row.place}: {error}"))
+        else:
+            chains[key] = replace(chain, files=_image_files(chain.images, row.file.parent))
+    if len(faults) > MOST_FAULTS * len(rows):
         raise ReadError(
-            f"{path}: {len(examples):,} of {len(rows):,} rows do not fit the layout "
-            f"{found.layout.name}:\n  {shown}{more}\n"
-            "Up to 1% of invalid rows are skipped and counted. Check that the file is complete "
-            "and unchanged."
+            f"{path}: {len(faults):,} of {len(rows):,} rows do not fit the layout {layout.name}:\n"
+            + "  {}\nUp to 1% are left out. Is the file complete?".format(listed(faults, "\n  "))
         )
-    distinct = tuple(_distinct(chains))
-    left_out["duplicate chain"] = len(chains) - len(distinct)
-    if not distinct:
-        why = "; ".join(f"{reason} ({n:,})" for reason, n in (+left_out).items())
-        raise ReadError(f"{path}: no usable chain{': ' + why if why else ''}")
-    return replace(found, chains=distinct, skipped=dict(+skipped), left_out=dict(+left_out))
+    if not chains:
+        reasons = "; ".join(f"{reason} ({n:,})" for reason, n in left_out.items())
+        raise ReadError(f"{path}: no usable chain: {reasons}")
+    return list(chains.values()), dict(left_out)
 
 
-def find_images(names: Iterable[str], folders: Sequence[Path]) -> tuple[Path, ...]:
+def _image_files(names: Sequence[str], folder: Path) -> tuple[Path, ...]:
     """The files of images, each in the first folder that has it; empty if one is missing.
 
     The names come with the data, so files outside of the folders are not used.
     """
-    found = [
-        next(
-            (
-                path
-                for folder in folders
-                if os.path.isfile(path := folder / name) and not outside_fault(path, folder)
-            ),
-            None,
-        )
-        for name in names
-    ]
-    return () if None in found else tuple(path for path in found if path)
-
-
-def _distinct(chains: Iterable[LabelledChain]) -> Iterator[LabelledChain]:
-    """The chains without repetitions, with unique ids: ``a``, ``a#2``, ``a#3``."""
-    known: set[tuple[object, ...]] = set()
-    ids: set[str] = set()
-    numbers: Counter[str] = Counter()
-    for chain in chains:
-        content = (chain.id, chain.context, chain.steps, chain.labels, chain.premises)
-        if content in known:
-            continue
-        known.add(content)
-        free = chain.id
-        while free in ids:
-            numbers[chain.id] += 1
-            free = f"{chain.id}#{numbers[chain.id] + 1}"
-        ids.add(free)
-        yield replace(chain, id=free)
+    files: list[Path] = []
+    for name in names:
+        for place in (folder / each for each in FOLDERS):
+            if os.path.isfile(place / name) and not outside_fault(place / name, place):
+                files.append(place / name)
+                break
+    return tuple(files) if len(files) == len(names) else ()

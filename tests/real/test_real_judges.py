@@ -21,12 +21,10 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from lmms_rpts.judging.client import open_client
-from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Verdict
-from lmms_rpts.runs.validity import read_validity_file
 from lmms_rpts.runs.work import ordered, run_async
-from lmms_rpts.validation.own_steps import own_set
-from lmms_rpts.validation.run import questions_of
+from lmms_rpts.validation.loading import OWN, load_set
+from lmms_rpts.validation.run import requests_of
 from tests.judging.questions import settings_of
 from tests.real.llama_server import CONTEXT, MODEL, LlamaServer, model_file
 from tests.support.environment import VARIABLES
@@ -61,8 +59,8 @@ def _default_settings(server: LlamaServer, monkeypatch: pytest.MonkeyPatch) -> N
 
 def questions(count: int) -> list[Request]:
     """Different requests about the labelled steps in the package."""
-    asked = questions_of(own_set().chains, Prompts())
-    return list({each.request.key({}): each.request for each in asked}.values())[:count]
+    requests = requests_of(load_set(OWN["built-in"]).chains, settings_of())
+    return list({each.key({}): each for each in requests.values()}.values())[:count]
 
 
 def judged(requests: list[Request], judge: str = JUDGE, **settings: Any) -> list[Verdict]:
@@ -77,8 +75,8 @@ def judged(requests: list[Request], judge: str = JUDGE, **settings: Any) -> list
 
 
 def test_doctor_reads_scores() -> None:
-    said = CliRunner().invoke(app, ["doctor", "--quick", "--judge", JUDGE]).output
-    assert "for a plainly valid step" in said
+    said = CliRunner().invoke(app, ["doctor", "--judge", JUDGE]).output
+    assert "for what is plainly right" in said
     assert "cannot be parsed" not in said
 
 
@@ -86,11 +84,9 @@ def test_validate_reads_a_score_for_nearly_every_step(tmp_path: Path) -> None:
     command = ["validate", "--judge", JUDGE, "--limit", "12", "-o", str(tmp_path / "v.json")]
     done = CliRunner().invoke(app, command)
     assert done.exit_code == 0, done.output
-    (found,) = read_validity_file(tmp_path / "v.json").validity.sets
-    assert found.n_chains == 12
-    unscored = found.metrics["unscored"].value
-    assert unscored is not None
-    assert unscored <= 0.05
+    assert "12 of 127 chains" in done.output
+    rows = json.loads((tmp_path / "v.json").read_text())["tables"][0]["rows"]
+    assert next(row[JUDGE] for row in rows if row["metric"] == "unscored steps") <= 0.05
 
 
 def test_score_judges_all_responses(server: LlamaServer, tmp_path: Path) -> None:

@@ -14,25 +14,15 @@ from tests.support.judge_server import Answer, Body, ServerReply
 SOUND, WRONG = "holds", "fails"
 """The only words that show the test judge the labels."""
 
-_NOUNS = ("lamp", "river", "cart", "coin", "ladder", "kettle", "garden", "clock")
-
 
 def make_row(number: int, steps: int = 4, first_error: int | None = None) -> dict[str, Any]:
     """A row whose steps state if they are wrong. ``first_error`` counts from 0; None: no error."""
-    noun = _NOUNS[number % len(_NOUNS)]
     texts = [
-        f"Step {at} of {number}: the {noun} {WRONG if at == first_error else SOUND}."
+        f"Step {at} of {number}: the lamp {WRONG if at == first_error else SOUND}."
         for at in range(steps)
     ]
     label = -1 if first_error is None else first_error
-    return {
-        "id": f"own-{number}",
-        "generator": "nobody",
-        "problem": f"Is {noun} {number} well?",
-        "steps": texts,
-        "final_answer_correct": first_error is None,
-        "label": label,
-    }
+    return {"id": f"own-{number}", "problem": f"{number}?", "steps": texts, "label": label}
 
 
 def make_rows(count: int) -> list[dict[str, Any]]:

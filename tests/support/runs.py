@@ -11,7 +11,7 @@ from typing import Any
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import build_tree, modality, parse_chain, rpts_score
-from lmms_rpts.runs.samples import read_samples_of
+from lmms_rpts.runs.reading import read_runs
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
@@ -27,9 +27,13 @@ SCORING = Scoring(
 )
 
 
-def read_samples(file: Path, pass_over: bool = False) -> list[RptsRecord] | None:
-    """The responses of a file that RPTS scored; see ``read_samples_of``."""
-    return read_samples_of(RptsRecord, file, pass_over)
+RECORDS = {RptsRecord.SCHEMA: RptsRecord}
+
+
+def read_samples(file: Path) -> list[RptsRecord]:
+    """The responses of a file that RPTS scored."""
+    (run,) = read_runs(file, RECORDS)
+    return [*run.responses]
 
 
 def scoring_with(**changes: Any) -> Scoring:

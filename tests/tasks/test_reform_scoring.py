@@ -12,7 +12,7 @@ import pytest
 from loguru import logger
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.cli import app
 from lmms_rpts.filters.grading import all_filters
@@ -259,8 +259,8 @@ def test_the_publishers_files_have_their_published_figures(
     done = run("score", str(renamed), *options)
     assert done.exit_code == 0, done.output
     for found in (path, tmp_path / "out"):
-        (figures,) = summarize(read_runs([found])).models
-        got = {name: figures.metrics[name].value for name in wanted}
+        models = summarize(read_runs([found])).models
+        got = {name: models[name].item().value for name in wanted}
         assert got == pytest.approx(wanted), found
 
 

@@ -1,20 +1,27 @@
-"""Sets of labelled steps, loaded from files and folders, valid and broken."""
+"""Sets of labelled steps: from files and folders, samples of them, and those of the package."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+import re
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+import lmms_rpts
 from lmms_rpts.base.rows import ReadError
-from lmms_rpts.validation.loading import load_set
+from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
+from lmms_rpts.reasoning.planning import restates
+from lmms_rpts.validation.chains import LabelledChain, draw
+from lmms_rpts.validation.loading import OWN, load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
-from tests.support.ratings import file_with, item_with
 from tests.support.tables import table
 
 SEEN = {"image": "", "question": "x", "response": {"steps": ["a"], "process_correctness": [1]}}
@@ -27,31 +34,37 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     (tmp_path / "other.json").write_text('{"nothing": 1}')
     (tmp_path / ".hidden").mkdir()
     write_rows(tmp_path / ".hidden" / "x.json", [make_row(999)])
-    found = load_set(tmp_path)
-    assert (found.name, len(found.chains)) == ("processbench", 9)
-    assert [chain.stratum for chain in found.chains] == ["gsm8k"] * 6 + ["math"] * 3
-    assert [each.name for each in found.files] == ["gsm8k.json", "math.json"]
+    labelled = load_set(tmp_path)
+    assert (labelled.name, len(labelled.chains)) == ("processbench", 9)
+    assert [chain.stratum for chain in labelled.chains] == ["gsm8k"] * 6 + ["math"] * 3
+    assert [path.name for path in labelled.files] == ["gsm8k.json", "math.json"]
     assert load_set(tmp_path / "math.json", "mine").name == "mine"
+    (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
+    with pytest.raises(ReadError, match="several sets: processbench, visualprocessbench"):
+        load_set(tmp_path)
+    (seen,) = load_set(tmp_path, "visualprocessbench").files
+    assert seen.name == "b.jsonl"
 
 
-def test_rows_of_parquet_are_those_of_json(tmp_path: Path) -> None:
-    """The reader of rows has its own tests."""
+def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
+    """Nulls of Parquet, which may say "no error", are kept; fields are renamed."""
     rows = [make_row(0), make_row(1, first_error=0)]
     pq.write_table(pa.Table.from_pylist(rows), tmp_path / "x.parquet")
-    chains = load_set(tmp_path / "x.parquet").chains
-    assert [chain.first_error for chain in chains] == [None, 0]
     (tmp_path / "x.jsonl").write_text("\n".join(map(json.dumps, rows)))
-    assert load_set(tmp_path / "x.jsonl").chains == chains
+    chains = load_set(tmp_path / "x.jsonl").chains
+    assert load_set(tmp_path / "x.parquet").chains == chains
+    assert [False in chain.labels for chain in chains] == [False, True]
+    (tmp_path / "a.csv").write_text("q,reference,response,label\nx,7,It is 7,yes\n")
+    answer = load_set(tmp_path / "a.csv", "", {"q": "question"}, answers=True).chains[0]
+    assert (answer.context, answer.labels) == ("x", (True,))
 
 
 @table(
     "name, content, said",
     ("x.json", "{", "not valid JSON"),
     ("x.json", "[]", "fields of a known set"),
-    ("x.json", '{"a": [], "b": [1]}', "fields of a known set"),
     ("x.json", b"\xff", "line 1 is not UTF-8"),
     ("x.parquet", b"PAR1 no", "Parquet"),
-    ("x.csv", "a", "use a file that ends in .json, .jsonl, .parquet"),
     ("nowhere.json", None, "does not exist"),
     ("", None, "No file that ends"),
 )
@@ -67,74 +80,118 @@ def test_a_path_without_a_set_is_refused(
     assert str(path) in str(raised.value)
 
 
-def test_of_two_sets_in_a_folder_one_is_chosen_by_its_name(tmp_path: Path) -> None:
-    write_rows(tmp_path / "a.json", make_rows(2))
-    (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
-    with pytest.raises(ReadError, match=r"several sets: processbench in a.json; visual"):
-        load_set(tmp_path)
-    found = load_set(tmp_path, "visualprocessbench")
-    assert len(found.chains) == 1
-    assert [each.name for each in found.files] == ["b.jsonl"]
-
-
 BROKEN: Mapping[str, Any] = {
     "label": make_row(0) | {"label": 4},
     "steps": make_row(0) | {"steps": "one text"},
     "problem": {k: v for k, v in make_row(0).items() if k != "problem"},
-    "(row)": 17,
+    "row": 17,
 }
 
 
 @table("field", *BROKEN)
 def test_up_to_one_percent_of_invalid_rows_are_counted(field: str, tmp_path: Path) -> None:
     path = tmp_path / "x.json"
-    found = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
-    assert (len(found.chains), dict(found.skipped)) == (250, {field: 2})
+    labelled = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
+    assert (len(labelled.chains), labelled.left_out) == (250, {f"invalid {field}": 2})
     for faults, rows in ((3, 250), (1, 50)):
         write_rows(path, [*make_rows(rows), *[BROKEN[field]] * faults])
-        with pytest.raises(ReadError) as raised:
+        with pytest.raises(ReadError, match=f"{faults} of {faults + rows} rows do not fit"):
             load_set(path)
-        said = f"{faults} of {faults + rows} rows do not fit the layout processbench"
-        assert said in str(raised.value)
-        assert field.strip("()") in str(raised.value)
-
-
-@table("line", '{"id": "own-', '{"label": 0, "label": 1}')
-def test_a_broken_line_is_counted(line: str, tmp_path: Path) -> None:
-    path = tmp_path / "x.jsonl"
-    path.write_text("\n".join([*map(json.dumps, make_rows(150)), line]))
-    assert dict(load_set(path).skipped) == {"(row)": 1}
 
 
 def test_numbers_from_one_in_place_of_zero_never_give_figures(tmp_path: Path) -> None:
     """Errors at the last step are then beyond it: far more than 1% of the rows."""
-    rows = make_rows(200)
-    shifted = [row | {"label": row["label"] + (row["label"] >= 0)} for row in rows]
+    rows = [row | {"label": row["label"] + (row["label"] >= 0)} for row in make_rows(200)]
     with pytest.raises(ReadError, match="'label' is"):
-        load_set(write_rows(tmp_path / "x.json", shifted))
+        load_set(write_rows(tmp_path / "x.json", rows))
 
 
-def test_a_chain_counts_once_and_ids_are_unique(tmp_path: Path) -> None:
+def test_a_chain_counts_once(tmp_path: Path) -> None:
     write_rows(tmp_path / "a.json", [make_row(1), make_row(2)])
     write_rows(tmp_path / "b.json", [make_row(1), make_row(2, steps=7)])
-    found = load_set(tmp_path)
-    assert [chain.id for chain in found.chains] == ["own-1", "own-2", "own-2#2"]
-    assert dict(found.left_out) == {"duplicate chain": 1}
-    names = ["a", "a#2", "a", "a#2", "a", "a#3"]
-    rows = [make_row(at) | {"id": name} for at, name in enumerate(names)]
-    chains = load_set(write_rows(tmp_path / "x" / "x.json", rows)).chains
-    assert len({chain.id for chain in chains}) == len(names)
+    labelled = load_set(tmp_path)
+    assert len(labelled.chains) == 3
+    assert labelled.left_out == {"duplicate chain": 1}
 
 
-def test_a_chain_without_a_label_costs_no_other_of_its_row(tmp_path: Path) -> None:
-    """A file of human ratings is one row: only the response with undecided steps is left out."""
-    items = [
-        item_with(doc_id=doc, step=step, conclusion=f"conclusion {doc} {step}", score=score)
-        for doc, scores in enumerate([(1.0, 0.0), (0.5,), (0.75, 0.25)])
-        for step, score in enumerate(scores)
-    ]
-    path = tmp_path / "ratings-Ann.json"
-    path.write_text(json.dumps(file_with(*items)))
-    found = load_set(path)
-    assert [chain.labels for chain in found.chains] == [(True, False), (True, False)]
-    assert dict(found.left_out) == {"no step has a label": 1}
+def chain(number: int, stratum: str, is_sound: bool) -> LabelledChain:
+    return LabelledChain(f"{number}", f"q{number}", stratum, "c", ("x",), (is_sound,))
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abc"), st.booleans()), min_size=1, max_size=60),
+    st.integers(1, 70),
+)
+def test_a_sample_keeps_the_shares_of_strata(kinds: list[tuple[str, bool]], limit: int) -> None:
+    chains = [chain(at, *kind) for at, kind in enumerate(kinds)]
+    drawn, size = draw(chains, limit), min(limit, len(chains))
+    assert len(drawn) == size
+    assert drawn == [each for each in chains if each in drawn], "in order, each once"
+    assert set(draw(chains[::-1], limit)) == set(drawn), "whatever the order of the files"
+    counts = Counter((each.stratum, each.labels) for each in drawn)
+    for kind, count in Counter((each.stratum, each.labels) for each in chains).items():
+        assert abs(counts[kind] - count * size / len(chains)) <= 1
+
+
+# --- the sets of the package: complete, as a run asks, without hints at the label
+
+KINDS = ("arithmetic", "condition", "overreach", "contradiction", "mixup", "verdict", "invented")
+PACKAGE = Path(lmms_rpts.__file__).parent
+DOCS = json.loads((PACKAGE / "demo" / "instances.json").read_text("utf-8"))
+ROWS = [json.loads(line) for line in OWN["built-in"].read_text("utf-8").splitlines()]
+CHAINS = load_set(OWN["built-in"], "built-in").chains
+GOLDS = {chain.question: chain for chain in CHAINS if chain.stratum == "gold"}
+NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
+
+
+def test_counts() -> None:
+    kinds = Counter(chain.stratum for chain in CHAINS)
+    assert kinds == {**dict.fromkeys(KINDS, 12), "rephrased": 29, "gold": 14}
+    assert Counter(chain.language for chain in CHAINS) == {"en": 64, "zh": 63}
+    assert len({chain.id for chain in CHAINS}) == len(ROWS) == 127
+    drawings = load_set(OWN["drawings"]).chains
+    assert len(drawings) == 2 * len({chain.question for chain in drawings}) == 20
+    assert all(chain.files for chain in drawings)
+    assert Counter(label for chain in drawings for label in chain.labels)[False] == 15
+
+
+@table("doc", *DOCS)
+def test_gold_steps_are_those_of_the_demo_as_a_run_asks_about_them(doc: dict[str, Any]) -> None:
+    parsed = parse_chain(doc["reasoning"], doc["language"])
+    clues, images = doc["textual_clue"], len(doc["visual_clue"])
+    chain = repair_chain(parsed, clues, restates, n_images=images)
+    gold = GOLDS[f"{doc['language']}-{doc['id']}"]
+    assert (gold.context, gold.language) == (doc["context"], doc["language"])
+    assert gold.steps == tuple(step.conclusion.strip() for step in chain.steps)
+    queries = plan_steps(chain, doc)
+    assert gold.premises == tuple(
+        tuple(text.strip() for text in it.premises) if isinstance(it, InferenceQuery) else ()
+        for it in queries
+    )
+    assert gold.asked == tuple(at for at, given in enumerate(gold.premises or ()) if given)
+
+
+@table("is_distinct", False, True)
+@table("language", "both", "en", "zh")
+@table(
+    "name, tell",
+    ("shortness", lambda text, at: -len(text)),
+    ("place", lambda text, at: -at),
+    ("negation", lambda text, at: -bool(NEGATION.search(text))),
+)
+def test_labels_cannot_be_guessed_from_the_surface(
+    name: str, tell: Callable[[str, int], float], language: str, is_distinct: bool
+) -> None:
+    """Neither length nor position nor negation reveals the wrong steps."""
+    values: dict[bool | None, Sequence[float]] = {}
+    for label in (True, False):
+        steps = [
+            (chain.context, (chain.premises or ())[at], chain.steps[at], at)
+            for chain in CHAINS
+            for at in chain.asked
+            if chain.labels[at] is label and language in ("both", chain.language)
+        ]
+        values[label] = [tell(*it[2:]) for it in (dict.fromkeys(steps) if is_distinct else steps)]
+    wins = sum((a > b) + (a == b) / 2 for a in values[True] for b in values[False])
+    area = wins / (len(values[True]) * len(values[False]))
+    assert 0.4 <= area <= 0.6, f"{name}: {area:.3f}"

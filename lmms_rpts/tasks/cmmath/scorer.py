@@ -20,7 +20,6 @@ from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE, Request
 from lmms_rpts.runs.answers import ACCURACY, COVERAGE, AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.runs.rounds import document_means
 from lmms_rpts.scoring.grading import (
     SCORES,
     Given,
@@ -31,6 +30,7 @@ from lmms_rpts.scoring.grading import (
     known_grade,
 )
 from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
+from lmms_rpts.tasks.aggregation import mean
 from lmms_rpts.tasks.benchmark import AnswerGrader
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, mastery, ssr
 from lmms_rpts.tasks.cmmath.prompts import read_wording
@@ -104,8 +104,11 @@ def _ssr_above(threshold: float) -> Callable[[Sequence[CmmathRecord]], float | N
 
     def over(records: Sequence[CmmathRecord]) -> float | None:
         points = {each.instance.id: each.instance.points for each in records}
-        means = document_means((each.instance.id, each.score) for each in records)
-        return ssr(mastery(zip(points.values(), means, strict=True)), threshold)
+        scores: dict[str, list[float | None]] = {own_id: [] for own_id in points}
+        for record in records:
+            scores[record.instance.id].append(record.score)
+        items = ((points[own_id], mean(own)) for own_id, own in scores.items())
+        return ssr(mastery(items), threshold)
 
     return over
 
@@ -162,7 +165,7 @@ METRICS = by_name(
 
 
 class CmmathScorer(GradingScorer):
-    """Grades answers to CMMaTH's problems; ``lmms-rpts export --schema`` describes the records.
+    """Grades answers to CMMaTH's problems.
 
     CMMATH_GRADER sets whose grade counts, ``errors`` whether a judge classifies mistakes. If
     only rules grade, no judge is needed.

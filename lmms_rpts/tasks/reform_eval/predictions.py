@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -17,8 +17,8 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.rows import read_objects
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import Client
+from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.samples import RunError
 from lmms_rpts.scoring.grading import Given
 from lmms_rpts.tasks.fields import Fields, RowError
 from lmms_rpts.tasks.reform_eval import data
@@ -59,28 +59,25 @@ class PredictionScorer(ReformScorer):
         return self.record(given, grades, {}, question, reason, text)
 
 
-def find_published(place: Path) -> Callable[[str | None], list[Any]] | None:
-    """The reader of the predictions in a file or folder, by their label; None without any.
+def read_published(place: Path, label: str | None) -> list[Run]:
+    """The runs in a file or folder of predictions, whose names are the published ones.
 
-    Their names are the published ones. The reader raises RunError, naming file and row.
+    Empty without any. A RunError names file and row.
     """
     files = sorted(place.glob("*.json")) if place.is_dir() else [place]
     named = [(each, _NAME.fullmatch(each.name)) for each in files if each.is_file()]
-    found = [(each, name.groups()) for each, name in named if name is not None]
     titles = {(each.title, each.kind): each.name for each in data_sets().values()}
-
-    def read(label: str | None) -> list[Any]:
-        scorer, runs = PredictionScorer(load_settings()), []
-        for path, (title, formulation, method) in found:
-            kind = _KINDS[formulation]
-            rows = _read(path, titles.get((title, kind), title), kind, method)
-            model = label or path.parent.absolute().name or "published"
-            source = "" if label else str(path.parent.absolute())
-            records = tuple(scorer.graded(text, question) for question, text in rows)
-            runs.append(Run(model, model, records, {}, (path,), source))
-        return runs
-
-    return read if found else None
+    runs = []
+    for path, match in named:
+        if match is None:
+            continue
+        title, formulation, method = match.groups()
+        kind, folder = _KINDS[formulation], path.parent.absolute()
+        rows = _read(path, titles.get((title, kind), title), kind, method)
+        model, scorer = label or folder.name or "published", PredictionScorer(load_settings())
+        records = tuple(scorer.graded(text, question) for question, text in rows)
+        runs.append(Run(model, model, records, {}, (path,), "" if label else str(folder)))
+    return runs
 
 
 def read_predictions(

@@ -279,7 +279,7 @@ def process_results(doc: Any, results: Sequence[Any]) -> dict[str, Any]:
 
 
 class ReformScorer(GradingScorer):
-    """Grades generated answers by rules (``lmms-rpts export --schema``)."""
+    """Grades generated answers by rules."""
 
     DATA = "ReForm-Eval"
     UNSCORED = "graded and are left out of the means"

@@ -13,7 +13,7 @@ from lmms_rpts.tasks.data import DataError, HubData, raise_faults
 from lmms_rpts.tasks.questions import Questions, Source
 from lmms_rpts.tasks.reform_eval.data import Sample, image_of, read_samples
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
-from lmms_rpts.tasks.reform_eval.predictions import find_published, read_predictions
+from lmms_rpts.tasks.reform_eval.predictions import read_predictions, read_published
 from lmms_rpts.tasks.reform_eval.questions import MARKS, Form, ReformQuestion, dialogues_of
 from lmms_rpts.tasks.reform_eval.scorer import (
     METRICS,
@@ -133,7 +133,7 @@ BENCHMARK = Benchmark(
         *("score", "accuracy_strict", "strict_coverage", "format_hit_rate"),
         *("instability", "cider", "bleu_4"),
     ),
-    foreign=find_published,
+    foreign=read_published,
     predictions=read_predictions,
     tokens=tokens,
     images=lambda part: _HUB.present(),

@@ -110,7 +110,7 @@ METRICS = by_name(
 
 
 class RomeScorer(GradingScorer):
-    """Grades answers to ROME's questions; ``lmms-rpts export --schema`` describes the records.
+    """Grades answers to ROME's questions.
 
     ROME_GRADER sets the grader, ``consistency`` and ``pretended_tools`` the questions about the
     thinking, which the paper reports as findings. If only rules grade, no judge is needed.

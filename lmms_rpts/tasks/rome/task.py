@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.tasks import aggregation
@@ -30,6 +31,21 @@ def check(task: str) -> None:
     load(subtask).check()
 
 
+def scores_by_part(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
+    """The scores of the parts of a benchmark as the ``evaluate.py`` of FlagEval writes them.
+
+    ``final_score`` is the sum of the scores and the number of questions, ``accuracy`` in percent; a
+    subtask has sum, number, mean, and the same again as its only part. Unscored answers are left
+    out.
+    """
+    known = {part: [each for each in own if each is not None] for part, own in values.items()}
+    sums = {part: [sum(own), len(own), sum(own) / len(own)] for part, own in known.items() if own}
+    total, count = (sum(own[at] for own in sums.values()) for at in (0, 1))
+    accuracy = round(100 * total / count, 2) if count else None
+    parts = {part: [*own, {part: own}] for part, own in sums.items()}
+    return {"final_score": [total, count], "accuracy": accuracy, **parts}
+
+
 BENCHMARK = Benchmark(
     name="rome",
     title="ROME",
@@ -53,6 +69,6 @@ BENCHMARK = Benchmark(
         *("accuracy", "accuracy_strict", "strict_coverage"),
         *("thinking_answer_consistency", "pretended_tools"),
     ),
-    scores_by_part=True,
+    scores_by_part=scores_by_part,
     images=HUB.present,
 )

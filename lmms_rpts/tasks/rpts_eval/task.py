@@ -116,10 +116,6 @@ def check(task: str) -> None:
     settings = load_settings()
     default = DEMO_JUDGE if task == DEMO_TASK else None
     choose_judge(settings, default, Options.of(settings, evidence="facts"))
-    if settings.validity is not None:
-        from lmms_rpts.runs.validity import read_validity_file
-
-        read_validity_file(settings.validity)
     found = load(TASKS[task])
     # Any claim about an image that no gold step cites scores 1: no line may be lost.
     faults = [
