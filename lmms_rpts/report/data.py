@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
@@ -12,7 +13,6 @@ from typing import Any
 
 from lmms_rpts import __version__
 from lmms_rpts.analysis.frames import by_benchmark
-from lmms_rpts.judging.parsers import json_object
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.reasoning.thinking import split_thinking
@@ -66,12 +66,13 @@ class Shared:
 
     def call(self, request: Rebuilt | None, verdict: Verdict) -> dict[str, Any]:
         """What is not in a judge's verdict: its reason, if the reply is JSON, and the request."""
-        reply = verdict.reply or ""
-        reason = (json_object(reply) or {}).get("reason")
         call: dict[str, Any] = {"spent": spent_on(verdict, self.cost)}
-        if isinstance(reason, str) and reason.strip():
-            call["reason"] = self.text(reason)
-        else:
+        reply = verdict.reply or ""
+        try:
+            call["reason"] = self.text(
+                json.loads(reply[reply.index("{") :].rstrip(" `\n"))["reason"]
+            )
+        except (ValueError, RecursionError, KeyError, TypeError):  # the whole reply is the reason
             self.text(reply)
         if request is not None:
             call["system"] = self.systems.setdefault(request.system, len(self.systems))

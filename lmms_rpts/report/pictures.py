@@ -108,7 +108,7 @@ def find_pictures(
     tasks: dict[str, list[str]] = {}
     for task, name in sorted(set(wanted)):
         tasks.setdefault(task, []).append(name)
-    own = own_image_folders(include_path)
+    own = own_image_folders(include_path) if include_path else {}
     places: dict[tuple[str, str], Path] = {}
     for task, names in tasks.items():
         # The demo has its own images.
@@ -127,7 +127,7 @@ def find_pictures(
     pictures = {key: picture for key, path in places.items() if (picture := shrunk[path])}
     for task, names in tasks.items():
         # Images that only a task of lmms-eval has: the task is loaded for them.
-        numbered = [name for name in names if read_image_name(task, name) is not None]
+        numbered = [name for name in names if "#" in name and read_image_name(task, name)]
         try:
             loaded = load_task(task, include_path) if numbered else None
         except DataError as error:

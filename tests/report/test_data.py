@@ -298,7 +298,6 @@ MESSAGES = [
     "logged, text, gold",
     ({}, "", []),
     ({"input": "Which shape?", "target": "round"}, "Which shape?", ["round"]),
-    ({"input": "a prompt", "doc": {"question": "Which?"}}, "Which?", []),
     ({"input": {"until": []}, "target": None}, "", []),
     ({"input": MESSAGES}, "Be brief.\nWhich?\n[image]", []),
 )
