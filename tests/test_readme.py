@@ -69,7 +69,7 @@ def test_commands_for_runs_work_as_printed(demo: Run, tmp_path: Path) -> None:
             assert "sk-of-the-test" not in said
             if written := re.search(r" -o (\S+)", command):
                 assert (results / written[1]).exists(), command
-            if "lmms-rpts rate" in command:
+            if "--rate" in command:
                 rate(results)
             if "lmms-rpts doctor" in command:
                 assert re.search(r"^ok +judge", said, re.MULTILINE), said

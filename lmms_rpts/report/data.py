@@ -7,7 +7,7 @@ import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import chain
+from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
@@ -56,6 +56,16 @@ class Shared:
         self.prompts: dict[Any, int] = {}
         self.images: dict[Picture, int] = {}
         self.cost = cost_function()
+        self._anchors: set[str] = set()
+
+    def anchor(self, instance: Any) -> str:
+        """A readable anchor of a question of its own, the same in every report."""
+        parts = (re.sub(r"[^A-Za-z0-9]+", "-", str(part))[:60].strip("-") for part in instance.key)
+        base = "-".join(parts)
+        others = (f"{base}-x{number}" for number in count(2))
+        anchor = next(each for each in chain([base], others) if each not in self._anchors)
+        self._anchors.add(anchor)
+        return anchor
 
     def text(self, text: str, block: bool = True) -> str:
         """The text, bounded; its markup is kept for the page."""
@@ -101,7 +111,7 @@ def report_data(
         include_path: folder with custom tasks.
         progress: whether long work shows a progress bar.
     """
-    shared, anchors = Shared(), set[str]()
+    shared = Shared()
     kinds = by_benchmark(runs)
     sections: list[dict[str, Any]] = []
     questions: list[tuple[Benchmark, Any, dict[str, Any]]] = []
@@ -109,7 +119,8 @@ def report_data(
         cases = _cases(own)
         section = section_numbers(benchmark, own, cases)
         chosen = _choose(benchmark, cases)
-        entries = _entries(benchmark, own, chosen, shared, anchors)
+        logged = _logged(own, chosen)
+        entries = [_entry(benchmark, case, logged, shared) for case in chosen]
         values = {
             by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
             for by in benchmark.by
@@ -169,29 +180,23 @@ def _cases(runs: Sequence[Run]) -> list[Case]:
     cases: dict[object, Case] = {}
     for number, run in enumerate(runs):
         for record in run.responses:
-            asked, key = (
-                record.instance,
-                (record.instance.key, str(getattr(record.instance, "id", ""))),
-            )
+            asked = record.instance
+            texts: Any = str(getattr(asked, "id", ""))
             if isinstance(record, RptsRecord):
                 texts = (asked.statement, asked.context, asked.textual_clue, asked.visual_clue)
-                cases.setdefault((asked.key, texts), []).append((number, record))
-            else:
-                cases.setdefault(key, []).append((number, record))
+            cases.setdefault((asked.key, texts), []).append((number, record))
     return [*cases.values()]
 
 
 def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
     """At most ``LIMIT`` questions, the most urgent first, as many of each task as possible."""
-    ordered = sorted(
-        cases,
-        key=lambda case: (
-            min(rank_of(benchmark, record) for _, record in case),
-            case[0][1].instance.key,
-        ),
-    )
+
+    def urgency(case: Case) -> tuple[Any, ...]:
+        return (min(rank_of(benchmark, record) for _, record in case), case[0][1].instance.key)
+
     seen: Counter[str] = Counter()
     turns = []
+    ordered = sorted(cases, key=urgency)
     for place, case in enumerate(ordered):
         task = case[0][1].instance.task
         turns.append((seen[task], place))
@@ -202,78 +207,71 @@ def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
 # --- instances -----------------------------------------------------------------------------------
 
 
-def _entries(
-    benchmark: Benchmark,
-    runs: Sequence[Run],
-    cases: Sequence[Case],
-    shared: Shared,
-    anchors: set[str],
-) -> list[dict[str, Any]]:
-    """The questions with the answers of all runs, as far as they are shown."""
+LoggedOf = Mapping[tuple[str, int], Logged]
+"""What the samples of a run hold besides records, by task and document."""
+
+
+def _logged(runs: Sequence[Run], cases: Sequence[Case]) -> list[LoggedOf]:
+    """For each run, what its samples hold of these questions."""
     wanted: list[set[tuple[str, int]]] = [set() for _ in runs]
     for number, record in chain(*cases):
         wanted[number].add((record.instance.task, record.instance.doc_id))
-    logged = [read_logged(run.files, own) for run, own in zip(runs, wanted, strict=True)]
-    return [_entry(benchmark, case, logged, shared, anchors) for case in cases]
+    return [read_logged(run.files, own) for run, own in zip(runs, wanted, strict=True)]
 
 
 def _entry(
-    benchmark: Benchmark,
-    case: Case,
-    logged: Sequence[Mapping[tuple[str, int], Logged]],
-    shared: Shared,
-    anchors: set[str],
+    benchmark: Benchmark, case: Case, logged: Sequence[LoggedOf], shared: Shared
 ) -> dict[str, Any]:
-    """A question with its answers."""
+    """A question with the answers of all runs, as far as they are shown."""
     instance = case[0][1].instance
-    answers, hidden = [], Counter[int]()
-    shown: Counter[int] = Counter()
-    for number, record in case:
-        if shown[number] == _MOST_ANSWERS:
-            hidden[number] += 1
-            continue
-        shown[number] += 1
-        own = logged[number].get((record.instance.task, record.instance.doc_id), Logged())
-        variants = list(dict.fromkeys(it.instance.doc_id for run, it in case if run == number))
-        which = [f"variant {variants.index(record.instance.doc_id) + 1}"] * (len(variants) > 1)
-        which += [f"response {record.repeat + 1}"] * bool(record.repeat)
-        answer = _answer(benchmark, record, own, shared)
-        answer |= {"run": number, "which": ", ".join(which)}
-        answers.append((answer, rank_of(benchmark, record)))
-    first = answers[0][0]["question"]
-    ranks: list[dict[int, tuple[float, ...]]] = [{} for _ in logged]
-    for place, (answer, rank) in enumerate(answers):
-        ranks[answer["run"]][place] = rank
-        if answer["question"] == first:
+    answers: list[dict[str, Any]] = []
+    worst: list[int | None] = []  # of each run, the answer to check first
+    hidden = []
+    for number, own in enumerate(logged):
+        records = [record for run, record in case if run == number]
+        variants = list(dict.fromkeys(record.instance.doc_id for record in records))
+        shown = records[:_MOST_ANSWERS]
+        ranks = [rank_of(benchmark, record) for record in shown]
+        worst.append(len(answers) + ranks.index(min(ranks)) if ranks else None)
+        hidden += [[number, len(records) - len(shown)]] * (len(records) > len(shown))
+        for record in shown:
+            doc_id = record.instance.doc_id
+            which = [f"variant {variants.index(doc_id) + 1}"] * (len(variants) > 1)
+            which += [f"response {record.repeat + 1}"] * bool(record.repeat)
+            answer = _answer(benchmark, record, own.get((instance.task, doc_id), Logged()), shared)
+            answers.append(answer | {"run": number, "which": ", ".join(which)})
+    question = answers[0]["question"]
+    for answer in answers:
+        if answer["question"] == question:
             del answer["question"]
     names = list(dict.fromkeys(instance.shown.images or [""] * bool(benchmark.picture)))
     most = len(names) if benchmark.scored else _MOST_IMAGES  # steps cite images by number
     tags = {by: _values(instance, by) for by in benchmark.by}
     entry = {
-        "id": _anchor(instance, anchors),
+        "id": shared.anchor(instance),
         "task": instance.task,
         "name": str(getattr(instance, "id", "")) or str(instance.doc_id),
-        "question": first,
+        "question": question,
         "instance": _dump(instance),
         "tags": {by: values for by, values in tags.items() if values},
         "images": [[name, None] for name in names[:most]],
         "more_images": len(names) - len(names[:most]),
-        "answers": [answer for answer, _ in answers],
-        # Of each run, the answer to check first.
-        "worst": [min(own, key=own.__getitem__) if own else None for own in ranks],
-        "hidden": [*hidden.items()],
+        "answers": answers,
+        "worst": worst,
+        "hidden": hidden,
     }
     return entry | (_evidence(instance, shared) if benchmark.scored else {})
 
 
 def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
     """Context, clues and gold reasoning of a question."""
-    chain_, lines, count = parse_chain(list(instance.reasoning), instance.language), [], 0
+    gold = parse_chain(list(instance.reasoning), instance.language)
+    lines, number = [], 0
     for line in instance.reasoning:
         steps = len(parse_chain([line], instance.language).steps)
-        lines.append([count if steps else None, shared.text(line, block=False)])
-        count += steps
-    tree = build_tree(chain_, len(instance.visual_clue), len(instance.textual_clue))
+        lines.append([number if steps else None, shared.text(line, block=False)])
+        number += steps
+    tree = build_tree(gold, len(instance.visual_clue), len(instance.textual_clue))
     return {
         "context": shared.text(instance.context),
         "texts": [shared.text(text) for text in instance.textual_clue],
@@ -285,7 +283,7 @@ def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
             ],
             "steps": [
                 {"premises": step.premises, "conclusion": shared.text(step.conclusion, block=False)}
-                for step in chain_.steps
+                for step in gold.steps
             ],
         },
     }
@@ -376,16 +374,3 @@ def _values(instance: Any, by: str) -> list[str]:
     several = value if isinstance(value, tuple) else (value,)
     known = [str(each)[:200] for each in several[:_MOST_VALUES] if each is not None]
     return list(dict.fromkeys(known))
-
-
-def _anchor(instance: Any, anchors: set[str]) -> str:
-    """A readable anchor of a question, the same in every report; it is added to ``anchors``."""
-    task, number = (
-        re.sub(r"[^A-Za-z0-9]+", "-", str(part))[:60].strip("-") for part in instance.key
-    )
-    anchor, count = f"{task}-{number}", 1
-    while anchor in anchors:
-        count += 1
-        anchor = f"{task}-{number}-x{count}"
-    anchors.add(anchor)
-    return anchor

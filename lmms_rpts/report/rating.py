@@ -59,20 +59,13 @@ def draw_sample(run: Run) -> tuple[list[RptsRecord], int]:
 
 
 def _in_turn(records: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:
-    kinds = ("broken", "sound", "unscored")
-    strata: dict[tuple[str, str], dict[str, list[RptsRecord]]] = {}
-    for record in records:
-        own = strata.setdefault(
-            (record.instance.task, record.instance.language), {kind: [] for kind in kinds}
-        )
+    strata: dict[tuple[str, str, str], list[RptsRecord]] = {}
+    for record in generator.sample(records, len(records)):
         kind = "unscored" if record.rpts is None else "broken" if record.first_error else "sound"
-        own[kind].append(record)
-    tasks = [strata[task] for task in sorted(strata)]
-    for records_ in chain(*(own.values() for own in tasks)):
-        generator.shuffle(records_)
-    generator.shuffle(tasks)
-    turns = [own[kind] for own in tasks for kind in ("broken", "sound")]
-    last = [own["unscored"] for own in tasks]
+        place = (record.instance.task, record.instance.language, kind)
+        strata.setdefault(place, []).append(record)
+    last = [own for (*_, kind), own in strata.items() if kind == "unscored"]
+    turns = [own for (*_, kind), own in strata.items() if kind != "unscored"]
     rounds = chain(zip_longest(*turns), zip_longest(*last))
     return (record for turn in rounds for record in turn if record is not None)
 

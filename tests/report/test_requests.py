@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -66,7 +65,6 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
     "steps": (RPTS, RptsRecord, make_doc(), STEPS["en"], {}),
     "steps in Chinese": (RPTS, RptsRecord, make_doc("zh"), STEPS["zh"], {}),
     "rewritten, answer read": (RPTS, RptsRecord, make_doc(), FREE, {}),
-    "rewritten in Chinese": (RPTS, RptsRecord, make_doc("zh"), "天黑了，店关门了。", {}),
     "images": (
         through(TransformFilter, evidence="both"), RptsRecord, seen(make_doc()), STEPS["en"], {},
     ),
@@ -74,9 +72,6 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
         RPTS, RptsRecord, seen(make_doc("zh", reasoning=[])), STEPS["zh"], {},
     ),
     "no answer": (RPTS, RptsRecord, make_doc(), STEPS["en"].rpartition("\n")[0], {}),
-    "no reasoning after the thinking": (
-        RPTS, RptsRecord, make_doc(), THOUGHT + "The answer is 42.", {"transform": "llm"},
-    ),
     "thinking alone": (
         RPTS, RptsRecord, make_doc(), THOUGHT + FREE, {"source": "thinking", "transform": "llm"},
     ),
@@ -84,17 +79,9 @@ CASES: dict[str, tuple[Any, Any, dict[str, Any], str, dict[str, Any]]] = {
         through(lambda: TransformFilter(answer="choice")), RptsRecord, CHOICE,
         "Either might be right, if you ask me: open, or rather not.", {},
     ),
-    "own number": (
-        through(lambda: TransformFilter(answer="text")), RptsRecord,
-        make_doc("zh", answer="九点", statement="几点了？"), "看起来大概是晚上八点过一些。", {},
-    ),
     "rome": (
         ROME, RomeRecord, rome.make_doc(), THOUGHT + "Final Answer: A",
         {"rome": {"grader": "llm", "consistency": True, "pretended_tools": True}},
-    ),
-    "rome in Chinese": (
-        ROME, RomeRecord, rome.make_doc(language="zh"), "答案：B",
-        {"rome": {"grader": "llm"}},
     ),
 }  # fmt: skip
 
@@ -155,9 +142,6 @@ def test_requests_are_those_that_the_judge_received(
     assert all(each.same for each in found)
 
 
-# --- tokens and cost ------------------------------------------------------------------------------
-
-
 def test_tokens_and_cost_are_known_without_a_price_only_tokens(
     server: JudgeServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -172,17 +156,3 @@ def test_tokens_and_cost_are_known_without_a_price_only_tokens(
     assert spent_on(record, cost)["cost"] == pytest.approx(calls * 40 / 1e6)
     nothing = {"calls": 0, "cached": 0, **dict.fromkeys(("tokens_in", "tokens_out", "cost"))}
     assert spent_on(RptsRecord.parse(make_record([0.5, 0.5])), cost) == nothing
-
-
-def test_a_cached_reply_is_marked_and_has_the_tokens_that_were_paid(
-    server: JudgeServer, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    server.answer = oracle.answer
-    monkeypatch.setenv("LMMS_RPTS_CACHE", str(tmp_path))
-    first, again = (record_of("rewritten, answer read", monkeypatch) for _ in range(2))
-    one, other = (spent_on(each, cost_function()) for each in (first, again))
-    assert one["cached"] == 0
-    assert other == {**one, "cached": one["calls"]}
-
-
-# --- prompts --------------------------------------------------------------------------------------

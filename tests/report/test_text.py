@@ -231,8 +231,6 @@ def test_a_report_with_formulas(tmp_path: Path, browser: Any) -> None:
     expect(page.locator(".passage li")).to_have_count(2)
     expect(page.locator(".passage table math")).to_be_visible()
     expect_accessible(page)
-    page.set_viewport_size({"width": 400, "height": 900})
-    expect_accessible(page)
     expect_harmless(opened)
     page.evaluate("location.hash = '#rpts-eval-en-0'")
     expect(page.locator(".conclusion math").first).to_be_visible()

@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import re
-import signal
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -13,23 +10,10 @@ from click.testing import Result
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.commands.common import may_overwrite
 from tests.support.environment import VARIABLES
 from tests.support.instances import make_doc
 from tests.support.pages import data_in
 from tests.support.runs import make_record, write_run
-from tests.support.tables import table
-
-GENERATOR = '<!doctype html>\n<meta name="generator" content="{}">\n'
-# Ends before the page is written, as kill -9 does.
-KILLED = """
-import os, signal
-from lmms_rpts.cli import app
-from lmms_rpts.report import write
-
-write.draft_of = lambda path: os.kill(os.getpid(), signal.SIGKILL)
-app()
-"""
 
 
 def run_command(*arguments: object) -> Result:
@@ -95,28 +79,8 @@ def test_pages_for_raters(run: Path, tmp_path: Path, saved: Path) -> None:
     assert "Raters see one run, not 2" in done.output
 
 
-@table(
-    "content, may",
-    (None, True),
-    ("", True),
-    (GENERATOR.format("lmms-rpts 0.2.0 report"), True),
-    (GENERATOR.format("lmms-rpts 0.2.0.dev1+local report"), True),
-    (GENERATOR.format("lmms-rpts 0.1.0"), False),
-    (GENERATOR.format("lmms-rpts 0.2.0 other"), False),
-    (GENERATOR.format("lmms-rpts 0.2.0 reports"), False),
-    (GENERATOR.format("Hugo 0.1"), False),
-    ("<title>Our page</title>", False),
-    ("x" * 5_000 + GENERATOR.format("lmms-rpts 0.2.0 report"), False),
-)
-def test_what_may_be_overwritten(tmp_path: Path, content: str | None, may: bool) -> None:
-    page = tmp_path / "page.html"
-    if content is not None:
-        page.write_text(content, encoding="utf-8")
-    assert may_overwrite(page, "report") is may
-
-
 def test_files_of_others_stay(run: Path, tmp_path: Path, saved: Path) -> None:
-    (tmp_path / "page.html").write_text("<title>Our page</title>")
+    (tmp_path / "page.html").write_text('<meta name="generator" content="Hugo 0.1">')
     samples = next((saved / "rome").rglob("*_samples_*"))
     for output, message in (
         (tmp_path / "page.html", "was not written by lmms-rpts report: use"),
@@ -127,19 +91,6 @@ def test_files_of_others_stay(run: Path, tmp_path: Path, saved: Path) -> None:
         assert done.exit_code == 1
         assert message in done.output
         assert output.read_bytes() == before
-
-
-def test_a_killed_report(run: Path, tmp_path: Path) -> None:
-    """The page is as before. The same command again writes all of it."""
-    file = tmp_path / "report.html"
-    assert write(run, file).exit_code == 0
-    before = file.read_bytes()
-    arguments = ["report", str(run), "-o", str(file)]
-    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], capture_output=True)
-    assert done.returncode == -signal.SIGKILL
-    assert file.read_bytes() == before
-    again = write(run, file)
-    assert again.exit_code == 0, again.output
 
 
 def test_a_full_disk_and_places_that_cannot_be_written(run: Path, tmp_path: Path) -> None:
