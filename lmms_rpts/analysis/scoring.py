@@ -116,10 +116,10 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     saved = read_responses(*paths, only=names, default_task=alone)
     if not saved.runs:
         others = ", ".join(sorted(saved.passed_over)) or "none"
+        hint = "" if task in TASKS else did_you_mean(task, {*TASKS, *saved.passed_over})
         raise ResponsesError(
-            f"{saved.path} contains no responses to {task}; tasks with responses: {others}."
-            f"{did_you_mean(task, {*TASKS, *saved.passed_over} - {task})} To score them as another "
-            'task, set "task" in each line'
+            f"{saved.path} contains no responses to {task}; tasks with responses: {others}.{hint} "
+            'To score them as another task, set "task" in each line'
         )
     return saved
 
