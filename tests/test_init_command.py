@@ -124,7 +124,6 @@ def test_names_that_would_be_others(name: str, said: str) -> None:
 @table(
     "option, said",
     (("--from", "none.jsonl", "--answer", "yesno"), "--answer='yesno': choose one of agree"),
-    (("--from", "none.jsonl", "--answer", "!function a.b"), '"grade: !function a.b"'),
     (("--language", "de"), "--language='de': choose one of en, zh"),
     (("--map", "question=x"), "--map needs your instances"),
     (("--images", "."), "--images needs your instances"),

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import re
 import shlex
 import shutil
@@ -11,15 +10,15 @@ import sys
 from itertools import chain
 from pathlib import Path
 
-from lmms_rpts.analysis.reading import read_run
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.base.settings import CONFIG, Settings
-from lmms_rpts.commands.doctor.judge import VALID
+from lmms_rpts.commands.doctor import VALID
 from lmms_rpts.judging.registry import BACKENDS
 from lmms_rpts.scoring.metrics import METRICS
 from tests.support.fork_server import ROOT
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run
-from tests.support.ratings import rated_file
+from tests.support.ratings import rating, write_ratings
 
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 QUICKSTART = (ROOT / "docs" / "quickstart.md").read_text(encoding="utf-8")
@@ -66,8 +65,7 @@ def test_commands_for_runs_work_as_printed(demo: Run, tmp_path: Path) -> None:
     with JudgeServer(answer=lambda body: f"Score: {int(VALID in str(body))}") as judge:
         env = {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "sk-of-the-test"}
         for command in chosen:
-            quick = " --quick" if "doctor" in command else ""
-            said = perform(command + quick, results, **env)
+            said = perform(command, results, **env)
             assert "sk-of-the-test" not in said
             if written := re.search(r" -o (\S+)", command):
                 assert (results / written[1]).exists(), command
@@ -82,13 +80,13 @@ def test_commands_for_runs_work_as_printed(demo: Run, tmp_path: Path) -> None:
 
 def rate(results: Path) -> None:
     """Saves what the page saves after a score for every step."""
-    found = read_run(results / "results" / "small")
-    scores = {
-        (each.instance.doc_id, at): at % 11 / 10
+    (found,) = read_runs([results / "results" / "small"])
+    ratings = [
+        rating(each.instance.doc_id, at, at % 11 / 10, task=each.instance.task)
         for each in found.responses
         for at in range(len(each.steps))
-    }
-    (results / "ratings.json").write_text(json.dumps(rated_file(found, scores)), encoding="utf-8")
+    ]
+    write_ratings(results / "ratings.json", *ratings)
 
 
 def test_names_and_links_are_those_that_there_are() -> None:

@@ -10,15 +10,14 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.agreement import agreement_of_judges as agreement_of_judges
-    from lmms_rpts.analysis.agreement import agreement_with_humans as agreement_with_humans
+    from lmms_rpts.analysis.agreements import agreement as agreement
+    from lmms_rpts.analysis.agreements import read_ratings as read_ratings
     from lmms_rpts.analysis.comparison import compare_runs as compare_runs
     from lmms_rpts.analysis.comparison import parts_of as parts_of
     from lmms_rpts.analysis.estimate import estimate_need as estimate_need
     from lmms_rpts.analysis.frames import read_runs as read_runs
     from lmms_rpts.analysis.frames import responses_frame as responses_frame
     from lmms_rpts.analysis.frames import steps_frame as steps_frame
-    from lmms_rpts.analysis.ratings import read_ratings as read_ratings
     from lmms_rpts.analysis.scoring import score as score
     from lmms_rpts.analysis.summary import summarize as summarize
     from lmms_rpts.analysis.sweeping import sweep as sweep
@@ -26,11 +25,10 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.run import Run as Run
 
 _MODULES = {
-    "analysis.agreement": "agreement_of_judges agreement_with_humans",
+    "analysis.agreements": "agreement read_ratings",
     "analysis.comparison": "compare_runs parts_of",
     "analysis.frames": "read_runs responses_frame steps_frame",
     "analysis.estimate": "estimate_need",
-    "analysis.ratings": "read_ratings",
     "analysis.scoring": "score",
     "analysis.summary": "summarize",
     "analysis.sweeping": "sweep",

@@ -9,17 +9,16 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from statistics import stdev
 from typing import Any, cast
 
-from lmms_rpts.base.settings import Source, TransformMode
+from lmms_rpts.base.settings import TransformMode
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Usage, Verdict
-from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.runs.work import run_async
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import STANCES, Question
@@ -31,17 +30,14 @@ Doc = Mapping[str, Any]
 DOUBTED = 0.3
 """Typical share of inferences that score less than 0.5 and are judged a second time."""
 
-SAID = {
-    "image": 60,
-    "image_seen": 60,
-    "inference": 70,
-    "inference_seen": 70,
-    "transform": 250,
-    "question_steps": 250,
+REPLY_TOKENS = {
+    **dict.fromkeys(("image", "image_seen"), 60),
+    **dict.fromkeys(("inference", "inference_seen"), 70),
+    **dict.fromkeys(("transform", "question_steps"), 250),
     "answer": 4,
     "match": 80,
 }
-"""Typical number of tokens in a judge's reply."""
+"""Typical number of tokens in a judge's reply, by kind of request."""
 
 _ONE_SIDED = 1.645
 """Standard deviations above the mean that 95% of a normal distribution are below."""
@@ -49,7 +45,7 @@ _ONE_SIDED = 1.645
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
 _ASIDE = "I have been through all of this again, and it still seems to be what I said above."
-_WORDS = {"en": {}, "zh": {"agree": "同意", "disagree": "不同意"}}
+_STANCES_ZH = {"agree": "同意", "disagree": "不同意"}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,11 +57,6 @@ class Need:
 
     def __add__(self, other: Need) -> Need:
         return Need(self.calls + other.calls, self.usage + other.usage)
-
-    def times(self, factor: int) -> Need:
-        """This need, ``factor`` times."""
-        read, said = self.usage.input_tokens * factor, self.usage.output_tokens * factor
-        return Need(self.calls * factor, Usage(read, said))
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,13 +80,7 @@ class Estimate:
 
 
 def estimate_need(
-    docs: Sequence[Doc],
-    *,
-    responses: Sequence[str] | None = None,
-    prompts: Prompts | None = None,
-    mode: TransformMode = "auto",
-    evidence: Evidence | None = None,
-    source: Source = "answer",
+    docs: Sequence[Doc], *, responses: Sequence[str] | None = None, options: Options | None = None
 ) -> Estimate:
     """Estimate what judging responses to ``docs`` takes.
 
@@ -105,43 +90,33 @@ def estimate_need(
     Args:
         docs: with the fields of RPTS-Eval, including ``language``.
         responses: one for each of ``docs``, if there are any yet.
-        prompts: prompt templates; None: the built-in ones.
-        mode: how saved responses are parsed, as in the setting ``transform``.
-        evidence: evidence for claims about images; None: the facts if a document has gold
-            reasoning, otherwise the images.
-        source: which reasoning is scored, as in the setting.
+        options: how they are scored; None: the defaults.
     """
-    gold, thinks = [], source == "thinking"
-    for doc in docs:  # the gold reasoning and answer, written in the requested format
-        answer = Question.of(doc).gold
-        answer = _WORDS[doc["language"]].get(answer, answer)
-        ending = _ANSWER[doc["language"]].format(answer)
-        chain = "\n".join(_typical_chain(doc))
-        thinking = f"<think>{chain}\n{_ASIDE}</think>\n" if thinks else ""
-        gold.append(f"{thinking}{chain}\n{ending}")
+    options = options or Options(prompts=Prompts())
+    gold = [_gold_response(doc, thinks=options.source == "thinking") for doc in docs]
 
     def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        judge = _Counter(prompts or Prompts(), evidence, longest, source)
+        counter = _Counter(replace(options, mode=mode), longest)
 
         async def counted() -> list[Need]:
-            return [await judge.need(*each, mode) for each in zip(docs, texts, strict=True)]
+            return [await counter.need(*each) for each in zip(docs, texts, strict=True)]
 
         return run_async(counted())
 
     # Thinking has no requested format: a judge rewrites it, unless rules read everything.
-    requested: TransformMode = "rule" if source == "answer" else mode
-    requested = "auto" if requested == "llm" else requested
-    found = None if responses is None else needs(responses, mode)
+    mode = options.mode
+    in_format: TransformMode = "auto" if mode == "llm" else mode
+    in_format = "rule" if options.source == "answer" else in_format
+    saved = None if responses is None else needs(responses, mode)
+    longest = (
+        needs(gold, "rule" if mode == "rule" else "llm", longest=True) if saved is None else ()
+    )
     return Estimate(
         instances=len(docs),
-        typical=sum(needs(gold, requested), Need()),
+        typical=sum(needs(gold, in_format), Need()),
         rewritten=sum(needs(gold, "llm"), Need()),
-        likely=(
-            sum(needs(gold, "rule" if mode == "rule" else "llm", longest=True), Need())
-            if found is None
-            else _by_spread(found)
-        ),
-        saved=None if found is None else sum(found, Need()),
+        likely=sum(longest, Need()) if saved is None else _by_spread(saved),
+        saved=None if saved is None else sum(saved, Need()),
     )
 
 
@@ -152,40 +127,30 @@ def _by_spread(needs: Sequence[Need]) -> Need:
         spread = stdev(values) if len(values) > 1 else 0.0
         return math.ceil(sum(values) + _ONE_SIDED * spread * math.sqrt(len(values)))
 
-    read = upper([each.usage.input_tokens for each in needs])
-    said = upper([each.usage.output_tokens for each in needs])
-    return Need(upper([each.calls for each in needs]), Usage(read, said))
+    tokens = [(need.usage.input_tokens, need.usage.output_tokens) for need in needs]
+    usage = Usage(*map(upper, zip(*tokens, strict=True))) if tokens else Usage()
+    return Need(upper([need.calls for need in needs]), usage)
 
 
 class _Counter:
-    """A judge that counts the requests of a run instead of answering them.
+    """A judge that counts requests instead of answering them.
 
-    Args:
-        prompts, evidence, source: as for `estimate_need`.
-        longest: each inference is doubted, and each reply is as long as its prompt allows.
+    ``longest``: each inference is doubted, and each reply is as long as its prompt allows.
     """
 
     name, writes, sees, comparable, stopped = "counter", True, True, True, None
 
-    def __init__(
-        self, prompts: Prompts, evidence: Evidence | None, longest: bool, source: Source
-    ) -> None:
-        self.prompts, self.evidence, self.longest, self.source = prompts, evidence, longest, source
+    def __init__(self, options: Options, longest: bool) -> None:
+        self.options, self.longest = options, longest
         self._need = Need()
         self._doc: Doc = {}
         self._inferences, self._doubted = 0, False
 
-    async def need(self, doc: Doc, response: str, mode: TransformMode) -> Need:
+    async def need(self, doc: Doc, response: str) -> Need:
         """What one response takes."""
         self._need, self._doc = Need(), doc
-        options = Options(
-            prompts=self.prompts,
-            mode=mode,
-            evidence=self.evidence,
-            source=self.source,
-            form="agree" if doc["answer"] in STANCES else "none",
-        )
         question, judge = Question.of(doc), cast(Client, self)
+        options = replace(self.options, form="agree" if doc["answer"] in STANCES else "none")
         reading = await read(response, question, judge, options)
         await judge_steps(reading, question, judge, options)
         return self._need
@@ -195,8 +160,8 @@ class _Counter:
         for image in request.images:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
-        said = request.most_tokens if self.longest else SAID[request.kind]
-        self._need += Need(1, Usage(guess_input_tokens(request), said))
+        replied = request.most_tokens if self.longest else REPLY_TOKENS[request.kind]
+        self._need += Need(1, Usage(guess_input_tokens(request), replied))
         value: float | str = 1.0
         if request.kind in ("transform", "question_steps"):
             value = "\n".join(_typical_chain(self._doc))
@@ -215,6 +180,15 @@ class _Counter:
         at = self._inferences
         self._doubted = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
         return self._doubted
+
+
+def _gold_response(doc: Doc, thinks: bool) -> str:
+    """The gold reasoning and answer in the requested format, perhaps after thinking the same."""
+    chain, language = "\n".join(_typical_chain(doc)), doc["language"]
+    answer = Question.of(doc).gold
+    answer = _STANCES_ZH.get(answer, answer) if language == "zh" else answer
+    thinking = f"<think>{chain}\n{_ASIDE}</think>\n" if thinks else ""
+    return f"{thinking}{chain}\n{_ANSWER[language].format(answer)}"
 
 
 def _typical_chain(doc: Doc) -> list[str]:

@@ -5,16 +5,21 @@ from __future__ import annotations
 import shlex
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import Annotated
 
 import typer
 
 from lmms_rpts.base.escaping import did_you_mean, listed, visible
+from lmms_rpts.base.rows import QUOTING
+from lmms_rpts.base.settings import parse_choice
 from lmms_rpts.commands.common import fail, fail_to_write
-
-if TYPE_CHECKING:
-    from lmms_rpts.reasoning.clues import Language
-    from lmms_rpts.tasks.own.starting import Start
+from lmms_rpts.reasoning.clues import LANGUAGES, Language
+from lmms_rpts.scoring.question import ANSWER_FORMS
+from lmms_rpts.tasks.data import raise_faults
+from lmms_rpts.tasks.own import convert
+from lmms_rpts.tasks.own.data import FIELDS, REMEDY, OwnData, files_of
+from lmms_rpts.tasks.own.starting import Start, check_name, example, write_start
+from lmms_rpts.tasks.questions import parse_questions
 
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
 _SHOWN_NAMES = 40
@@ -72,29 +77,26 @@ def init(
 
       lmms-rpts init my_task --from my.jsonl --map question=prompt
     """
-    from lmms_rpts.tasks.own.starting import check_name, example, write_start
-
-    chosen = _check_choices(answer, language)
+    parse_choice("--answer", answer, ANSWER_FORMS)
+    prompts = parse_choice("--language", language, LANGUAGES) or "en"
     check_name(name)
     folder = output or Path(name)
-    if source is None:
+    if source is not None:
+        start = _start_from(name, source, pairs or [], answer, images, prompts)
+    else:
         for option, value in {"--map": pairs, "--images": images, "--answer": answer}.items():
             if value:
                 fail(f"{option} needs your instances: use --from FILE")
-        start = example(name, chosen)
-    else:
-        start = start_from(name, source, pairs or [], answer, images, chosen)
+        start = example(name, prompts)
     try:
         write_start(start, folder)
     except (OSError, ValueError) as error:
         fail_to_write(folder, error)
     typer.echo(
         f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
-        f"answers: {start.form})."
+        f"answers: {start.form}).\n\nIts task file, {name}.yaml:\n\n"
+        f"{start.texts()[f'{name}.yaml']}\nRun it:\n\n{_next_commands(start, folder)}"
     )
-    file = f"{name}.yaml"
-    typer.echo(f"\nIts task file, {file}:\n\n{start.texts()[file]}\nRun it:\n")
-    typer.echo("\n".join(f"  {command}" for command in next_commands(start, folder)))
     if start.responses:
         typer.echo(
             "\nThis replays two responses with an offline judge. For a real model: --model "
@@ -107,45 +109,18 @@ def init(
         )
 
 
-def _check_choices(answer: str | None, language: str) -> Language:
-    from lmms_rpts.base.settings import parse_choice
-    from lmms_rpts.reasoning.clues import LANGUAGES
-    from lmms_rpts.scoring.question import ANSWER_FORMS
-
-    if answer is not None and answer.lstrip().startswith("!function"):
-        fail(
-            f"--answer takes {', '.join(ANSWER_FORMS)}. For a grading function of your own, use "
-            f"--answer text here, put the function into a Python file in the new folder, and write "
-            f'"grade: {answer.strip()}" at rpts_transform in its YAML file (docs/your-own-data.md)'
-        )
-    parse_choice("--answer", answer, ANSWER_FORMS)
-    return parse_choice("--language", language, LANGUAGES) or "en"
-
-
-def start_from(
+def _start_from(
     name: str,
     source: str,
-    pairs: Sequence[str] = (),
-    answer: str | None = None,
-    images: Path | None = None,
-    language: Language = "en",
+    pairs: Sequence[str],
+    answer: str | None,
+    images: Path | None,
+    language: Language,
 ) -> Start:
-    """The user's instances with the task's fields, checked with their images.
-
-    Args:
-        pairs: the user's choices of columns, ``FIELD=YOURS``.
-        answer: form of the answers; None: detected.
-    """
-    from lmms_rpts.base.rows import QUOTING
-    from lmms_rpts.tasks.data import raise_faults
-    from lmms_rpts.tasks.own import convert
-    from lmms_rpts.tasks.own.data import REMEDY, OwnData, files_of
-    from lmms_rpts.tasks.own.starting import Start
-    from lmms_rpts.tasks.questions import parse_questions
-
+    """The user's instances with the task's fields, checked with their images."""
     rows = convert.read_file(source)
     names = convert.names_of(rows)
-    chosen = _chosen(pairs, names, source)
+    chosen = _chosen_columns(pairs, names, source)
     sources = convert.find_sources(names, chosen)
     optional = {"answer"} if answer == "none" else set()
     if needed := [each for each in ("question", "answer") if each not in {*sources, *optional}]:
@@ -153,7 +128,7 @@ def start_from(
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
             f"{source}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
-            f"{_names(names)}. Use {options}{none}"
+            f"{_shown(names)}. Use {options}{none}"
         )
     columns = {target: ", ".join(convert.columns_of(sources, target)) for target in sources}
     fields = "; ".join(f"{ours} = your {visible(theirs)}" for ours, theirs in columns.items())
@@ -164,22 +139,22 @@ def start_from(
     rows, faults = convert.map_rows(rows, sources)
     rows, pictures, image_faults = convert.collect_images(rows, images)
     data = OwnData(Path(source), Path(), answer or "mixed", language)
-    found, wrongs, _ = parse_questions(files_of(data), rows, data.source())
-    faults += [fault for _, fault in wrongs]
+    questions, wrong, _ = parse_questions(files_of(data), rows, data.source())
+    faults += [fault for _, fault in wrong]
     remedies = [REMEDY] * bool(faults) + [_IMAGE_REMEDY] * bool(image_faults)
     if any(row.cells for row in rows):
         remedies.append(f"In CSV, {QUOTING}, and separate the items of a list with |.")
     raise_faults(source, faults + image_faults, " ".join(remedies))
-    form = answer or convert.infer_form([question for _, question in found])
+    form = answer or convert.infer_form([question for _, question in questions])
     reason = "set with --answer" if answer else "detected; --answer changes it"
     typer.echo(f"Form of the answers: {form} ({reason}).")
     return Start(name, form, language, [dict(row.fields) for row in rows], pictures)
 
 
-def _chosen(pairs: Sequence[str], names: Sequence[str], source: str) -> dict[str, tuple[str, ...]]:
+def _chosen_columns(
+    pairs: Sequence[str], names: Sequence[str], source: str
+) -> dict[str, tuple[str, ...]]:
     """The columns set with --map, by the task's fields."""
-    from lmms_rpts.tasks.own.data import FIELDS
-
     chosen: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
@@ -188,29 +163,27 @@ def _chosen(pairs: Sequence[str], names: Sequence[str], source: str) -> dict[str
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
         for name, known, place in ((ours, FIELDS, "the task"), (theirs, names, source)):
             if name not in known:
-                hint = did_you_mean(name, known) or f" Fields: {_names(known)}"
+                hint = did_you_mean(name, known) or f" Fields: {_shown(known)}"
                 fail(f"--map {pair}: unknown field {name} in {place}.{hint}")
         chosen[ours] = (*chosen.get(ours, ()), theirs)
     return chosen
 
 
-def _names(names: Sequence[str]) -> str:
+def _shown(names: Sequence[str]) -> str:
     more = len(names) - _SHOWN_NAMES
-    shown = ", ".join(map(visible, names[:_SHOWN_NAMES]))
-    return shown + (f" and {more} more" if more > 0 else "")
+    return ", ".join(map(visible, names[:_SHOWN_NAMES])) + (f" and {more} more" if more > 0 else "")
 
 
-def next_commands(start: Start, folder: Path) -> tuple[str, str]:
+def _next_commands(start: Start, folder: Path) -> str:
     """The commands that run the task, and show the results."""
-    quoted = shlex.quote(str(folder))
-    results = shlex.quote(f"results/{start.name}")
-    model, judge = _EXAMPLE_MODEL, "LMMS_RPTS_JUDGE=openai:gpt-4o-mini "
+    quoted, results = shlex.quote(str(folder)), shlex.quote(f"results/{start.name}")
+    model, judge = _EXAMPLE_MODEL, "openai:gpt-4o-mini"
     if start.responses:
         samples = shlex.quote(f"samples={folder}/responses.jsonl")
-        model, judge = f"replay --model_args {samples}", "LMMS_RPTS_JUDGE=lexical "
-    shown = f" --images {quoted}/images" if start.images else ""
+        model, judge = f"replay --model_args {samples}", "lexical"
+    images = f" --images {quoted}/images" if start.images else ""
     return (
-        f"{judge}lmms-eval --model {model} --include_path {quoted} --tasks {start.name} "
-        f"--log_samples --output_path {results}",
-        f"lmms-rpts report {results}{shown} -o report.html",
+        f"  LMMS_RPTS_JUDGE={judge} lmms-eval --model {model} --include_path {quoted} "
+        f"--tasks {start.name} --log_samples --output_path {results}\n"
+        f"  lmms-rpts report {results}{images} -o report.html"
     )

@@ -158,7 +158,9 @@ def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[
         frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
     if "group" in frame:
         frame["group"] = frame["group"].replace("", "all documents")
-    heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in valued}
+    heads = {
+        it.name: it.title.replace("_", " ") + " ↓" * (it.higher_is_better is False) for it in valued
+    }
     heads |= {"group": rows["by"].max(), "documents": "n"}
     yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
 

@@ -75,7 +75,7 @@ class Table:
 
     def head(self, name: str) -> str:
         """The heading of a column."""
-        return self.heads.get(name, name).replace("_", " ")
+        return self.heads.get(name, name.replace("_", " "))
 
     def cell(self, row: int, name: str) -> tuple[str, str]:
         """A cell as text: its value, and its interval or deviation (may be empty)."""

@@ -105,7 +105,6 @@ def validate(
     from lmms_rpts.runs.files import check_writable
     from lmms_rpts.runs.validity import store_validity
     from lmms_rpts.validation.answers import RULES, answer_tables, plan_answers
-    from lmms_rpts.validation.loading import OWN
     from lmms_rpts.validation.run import ask_judges, plan_steps, step_tables
 
     files = check_suffixes(output, SUFFIXES)
@@ -116,23 +115,20 @@ def validate(
     judges = [name for name in dict.fromkeys(given) if name != "none"]
     if not answers and not judges:
         fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
-    sets = _load(data or [answers or "built-in"], fields or (), bool(answers))
+    sets = _load(data or [answers or "built-in"], fields or (), bool(answers), limit)
     protect_inputs([], files, *(file for each in sets for file in each.files))
     for path in files:
         try:
             check_writable(path)  # before any judge call
         except OSError as error:
             fail_to_write(path, error)
-    usual = [None if answers or each.name in OWN else LIMIT for each in sets]
-    limits = usual if limit is None else [limit or None for _ in sets]
-    plan = plan_answers if answers else plan_steps
-    plans = plan(list(zip(sets, limits, strict=True)), judges, settings)
-    _announce(sets, plans, judges, settings)
+    plans = (plan_answers if answers else plan_steps)(sets, judges, settings)
+    asked = {name: own for name, own in plans.items() if name != RULES}
+    _announce(sets, asked, settings)
     again = "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request the rest."
     if settings.cache is None:
         again = "Nothing is kept, except in files of -o: LMMS_RPTS_CACHE is off."
     try:
-        asked = {name: own for name, own in plans.items() if name != RULES}
         verdicts, failures, usage = ask_judges(asked, settings)
     except KeyboardInterrupt:
         complain(f"Interrupted. {again}")
@@ -160,7 +156,9 @@ def validate(
         complain(again)
 
 
-def _load(words: Sequence[str], fields: Sequence[str], answers: bool) -> list[LabelledSet]:
+def _load(
+    words: Sequence[str], fields: Sequence[str], answers: bool, limit: int | None
+) -> list[LabelledSet]:
     """The sets of ``NAME=PATH``, ``PATH``, or the name of a set of this package."""
     from lmms_rpts.base.rows import ReadError
     from lmms_rpts.validation.loading import OWN, load_set
@@ -173,12 +171,13 @@ def _load(words: Sequence[str], fields: Sequence[str], answers: bool) -> list[La
         with Console(stderr=True).status("Reading labelled data ..."):
             for word in words:
                 if word in OWN:
-                    sets.append(load_set(OWN[word], word))
+                    sets.append(load_set(OWN[word], word, limit=limit or None))
                     continue
+                most = limit or (LIMIT if limit is None and not answers else None)
                 # os.path, since it treats paths that are too long as missing.
                 name, _, path = ("", "", word) if os.path.exists(word) else word.rpartition("=")
                 place = Path(path or word).expanduser()
-                sets.append(load_set(place, printable(name), renamed, answers))
+                sets.append(load_set(place, printable(name), renamed, answers, most))
     except ReadError as error:
         complain(error)
         raise typer.Exit(_UNUSABLE) from None
@@ -188,19 +187,17 @@ def _load(words: Sequence[str], fields: Sequence[str], answers: bool) -> list[La
     return sets
 
 
-def _announce(
-    sets: Sequence[LabelledSet], plans: Plans, judges: Sequence[str], settings: Settings
-) -> None:
+def _announce(sets: Sequence[LabelledSet], plans: Plans, settings: Settings) -> None:
     """The chains that are used, and what asking each judge costs without cached replies."""
     from lmms_rpts.judging.budget import cost_of
     from lmms_rpts.validation.run import need
 
-    for each, plan in zip(sets, next(iter(plans.values())), strict=True):
+    for each in sets:
         rows = ", ".join(f"{reason} ({n:,})" for reason, n in each.left_out.items())
-        used = f"{each.name}: {len(plan.chains):,} of {len(each.chains):,} chains"
+        used = f"{each.name}: {len(each.chains):,} of {each.available:,} chains"
         complain(f"{used}; rows that are not used: {rows}" if rows else used)
-    for judge in judges:
-        calls, usage = need(judge, plans[judge])
+    for judge, own in plans.items():
+        calls, usage = need(judge, own)
         price = settings.unit_price
         priced = f", cost about {cost(cost_of(usage, price))}" if price else ""
         if calls:

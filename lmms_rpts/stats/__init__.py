@@ -1,1 +1,1 @@
-"""Pure statistics: intervals, permutation tests, agreement."""
+"""Pure statistics: intervals, permutation tests."""

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from lmms_rpts.stats.figures import Interval as Interval
+from lmms_rpts.stats.figures import Interval
 
 LEVEL = 0.95
 RESAMPLES = 10_000

@@ -13,7 +13,7 @@ from lmms_rpts.reasoning.thinking import select_reasoning
 from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.tasks.benchmark import AnswerGrader
 from lmms_rpts.tasks.registry import BENCHMARKS
-from lmms_rpts.validation.chains import LabelledChain, draw
+from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.loading import LabelledSet
 from lmms_rpts.validation.measures import OF_ANSWERS, measure
 from lmms_rpts.validation.run import Plan, Plans, Verdicts
@@ -24,22 +24,20 @@ if TYPE_CHECKING:
 RULES, ALL = "rules", "all"
 
 
-def plan_answers(
-    sets: Sequence[tuple[LabelledSet, int | None]], judges: Sequence[str], settings: Settings
-) -> Plans:
-    """What is asked about sets of responses, each with its limit; rules ask nothing."""
+def plan_answers(sets: Sequence[LabelledSet], judges: Sequence[str], settings: Settings) -> Plans:
+    """What is asked about sets of responses; rules ask nothing."""
     for judge in judges:
         if find_judge(judge, settings).backend.free:
             raise JudgeConfigurationError(f"{judge!r} cannot grade answers: choose another judge")
     prompts, grader = Prompts(settings.prompts), _grader()
     plans: dict[str, list[Plan]] = {name: [] for name in (RULES, *judges)}
-    for labelled, limit in sets:
-        chains, requests = tuple(draw(labelled.chains, limit)), {}
-        for at, chain in enumerate(chains):
+    for labelled in sets:
+        requests = {}
+        for at, chain in enumerate(labelled.chains):
             if known_grade(*_pair(chain)) is None:  # as in a run, else nobody is asked
                 requests[at, 0] = grader.request(prompts, chain.context, *_pair(chain))
         for name, own in plans.items():
-            own.append(Plan(labelled.name, chains, {} if name == RULES else requests))
+            own.append(Plan(labelled.name, labelled.chains, {} if name == RULES else requests))
     return plans
 
 

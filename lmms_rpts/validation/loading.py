@@ -12,7 +12,7 @@ from lmms_rpts.base.escaping import listed, storable, visible
 from lmms_rpts.base.rows import ReadError, Row, read_rows, row_files
 from lmms_rpts.tasks.fields import Fields, LeftOut, RowError
 from lmms_rpts.tasks.images import outside_fault
-from lmms_rpts.validation.chains import LabelledChain
+from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.layouts import Layout, find_layout
 
 FOLDERS = ("", "images")
@@ -31,17 +31,23 @@ wrong ones (``why`` says what is wrong); and chains about ten drawings."""
 class LabelledSet:
     """The chains of one set, in the order of the files.
 
-    ``left_out``: number of rows that are not used, by the reason; ``files``: what was read.
+    ``available``: number of chains that these were drawn from; ``left_out``: number of rows that
+    are not used, by the reason; ``files``: what was read.
     """
 
     name: str
-    chains: tuple[LabelledChain, ...]
+    chains: Sequence[LabelledChain]
+    available: int
     left_out: Mapping[str, int]
     files: tuple[Path, ...]
 
 
 def load_set(
-    path: Path, name: str = "", renamed: Mapping[str, str] | None = None, answers: bool = False
+    path: Path,
+    name: str = "",
+    renamed: Mapping[str, str] | None = None,
+    answers: bool = False,
+    limit: int | None = None,
 ) -> LabelledSet:
     """Read a file, or all files of rows below a folder.
 
@@ -50,6 +56,7 @@ def load_set(
             of a layout selects one.
         renamed: our names of fields by those of the files.
         answers: whether responses with labelled answers are wanted, and not labelled steps.
+        limit: maximum number of chains; None: all.
 
     Raises:
         ReadError: no set is found, several are, or more than 1% of the rows are invalid.
@@ -78,12 +85,13 @@ def load_set(
         raise ReadError(f"{path} has the layout {layout.name}: use {option}")
     chains, left_out = _chains(by_layout[layout], layout, path)
     files = tuple(dict.fromkeys(row.file for row in by_layout[layout]))
-    return LabelledSet(name or layout.name, chains, left_out, files)
+    drawn = draw(chains, limit)
+    return LabelledSet(name or layout.name, drawn, len(chains), left_out, files)
 
 
 def _chains(
     rows: Sequence[Row], layout: Layout, path: Path
-) -> tuple[tuple[LabelledChain, ...], dict[str, int]]:
+) -> tuple[list[LabelledChain], dict[str, int]]:
     """The distinct chains of rows that have a label, and the number of other rows by the reason."""
     left_out: Counter[str] = Counter()
     faults: list[str] = []
@@ -113,7 +121,7 @@ def _chains(
     if not chains:
         reasons = "; ".join(f"{reason} ({n:,})" for reason, n in left_out.items())
         raise ReadError(f"{path}: no usable chain: {reasons}")
-    return tuple(chains.values()), dict(left_out)
+    return list(chains.values()), dict(left_out)
 
 
 def _image_files(names: Sequence[str], folder: Path) -> tuple[Path, ...]:

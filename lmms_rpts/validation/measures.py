@@ -13,9 +13,7 @@ from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import Floats
 from lmms_rpts.validation.chains import LabelledChain
 
-SOUND = 0.5
-"""A step is called sound from this score on, as in RPTS."""
-
+SOUND = 0.5  # a step is called sound from this score on, as in RPTS
 RESAMPLES = 1_000
 _DIGITS = 12  # scores that differ only by rounding are ties
 
@@ -133,25 +131,20 @@ def measure(
         statistic, len(chains), resamples, clusters=clusters, size=len(steps)
     )
     estimates = {}
-    for (name, formula), value, drawn in zip(measures.items(), values, draws, strict=True):
-        units = columns[formula.units]
+    for name, value, drawn in zip(measures, values.tolist(), draws, strict=True):
+        units = columns[measures[name].units]
         n, independent = round(units.sum()), len(np.unique(clusters[units > 0]))
         low, high = intervals.interval(drawn, independent)
-        if formula.share and value in (0.0, 1.0) and independent > 1:
+        if measures[name].share and value in (0.0, 1.0) and independent > 1:
             exact = intervals.estimate_mean(np.full(independent, value), share=True)
             low, high = exact.low, exact.high
-        is_defined = not math.isnan(value)
-        estimates[name] = (
-            Interval(float(value), low, high, n) if is_defined else Interval(None, n=n)
-        )
+        undefined = Interval(None, n=n)
+        estimates[name] = undefined if math.isnan(value) else Interval(value, low, high, n)
     return estimates
 
 
 def chain_counts(chain: LabelledChain, scores: Sequence[float | None]) -> dict[str, float]:
-    """Counts of one chain, from which all measures but the AUC follow.
-
-    ``scores``: of its labelled steps; None: no score.
-    """
+    """Counts of a chain with these scores of its labelled steps: of all measures but the AUC."""
     steps = [(chain.labels[at], score) for at, score in zip(chain.asked, scores, strict=True)]
     sound = [score for label, score in steps if label and score is not None]
     wrong = [score for label, score in steps if not label and score is not None]

@@ -22,7 +22,7 @@ from lmms_rpts.runs.validity import Validity
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.tasks.images import FORMATS
-from lmms_rpts.validation.chains import LabelledChain, draw
+from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.loading import LabelledSet
 from lmms_rpts.validation.measures import OF_STEPS, measure
 
@@ -49,7 +49,7 @@ class Plan:
     """
 
     name: str
-    chains: tuple[LabelledChain, ...]
+    chains: Sequence[LabelledChain]
     requests: Mapping[Place, Request]
     is_blind: bool = False
 
@@ -58,24 +58,21 @@ Plans = Mapping[str, Sequence[Plan]]
 """By judge, a plan for each set."""
 
 
-def plan_steps(
-    sets: Sequence[tuple[LabelledSet, int | None]], judges: Sequence[str], settings: Settings
-) -> Plans:
-    """What is asked about sets, of each at most so many chains (None: all).
+def plan_steps(sets: Sequence[LabelledSet], judges: Sequence[str], settings: Settings) -> Plans:
+    """What is asked about sets of labelled steps.
 
     The judge ``lexical`` is added as a baseline. All judges get the same chains. Images are shown
     to judges with vision; if there is one, chains with a missing image are left out.
     """
     sees = {judge: find_judge(judge, settings).sees for judge in judges} | {LEXICAL: False}
     plans: dict[str, list[Plan]] = {judge: [] for judge in sees}
-    for labelled, limit in sets:
+    for labelled in sets:
         chains = labelled.chains
         has_files = any(chain.files for chain in chains)
         if has_files and any(sees.values()):
-            chains = tuple(chain for chain in chains if chain.files or not chain.images)
+            chains = [chain for chain in chains if chain.files or not chain.images]
             if missing := len(labelled.chains) - len(chains):
                 logger.warning("{}: images of {} chains are missing", labelled.name, missing)
-        chains = tuple(draw(chains, limit))
         for judge, own in plans.items():
             longest = settings.image_size if has_files and sees[judge] else 0
             is_blind = not longest and any(chain.images for chain in chains)

@@ -75,8 +75,8 @@ def judged(requests: list[Request], judge: str = JUDGE, **settings: Any) -> list
 
 
 def test_doctor_reads_scores() -> None:
-    said = CliRunner().invoke(app, ["doctor", "--quick", "--judge", JUDGE]).output
-    assert "for a plainly valid step" in said
+    said = CliRunner().invoke(app, ["doctor", "--judge", JUDGE]).output
+    assert "for what is plainly right" in said
     assert "cannot be parsed" not in said
 
 
