@@ -18,7 +18,6 @@ from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
 from lmms_rpts.commands.export import export
 from lmms_rpts.commands.init import init
-from lmms_rpts.commands.rate import rate
 from lmms_rpts.commands.report import report
 from lmms_rpts.commands.score import score
 from lmms_rpts.commands.summarize import summarize
@@ -35,7 +34,7 @@ app = typer.Typer(
 for panel, commands in {
     "Before a run": (init, doctor, estimate, demo),
     "Look at runs": (report, summarize, compare, export),
-    "Judges and their answers": (score, validate, rate, agreement),
+    "Judges and their answers": (score, validate, agreement),
 }.items():
     for command in commands:
         add = app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.cli import app
 from lmms_rpts.tasks.reform_eval.sets import GROUPS, TASKS
 from tests.support.environment import write_config

@@ -64,10 +64,6 @@ Images = Annotated[
         show_default=False,
     ),
 ]
-ImageSize = Annotated[
-    int,
-    typer.Option("--image-size", min=32, max=4096, help="Longer side of the images, in pixels."),
-]
 IncludePath = Annotated[
     Path | None,
     typer.Option(

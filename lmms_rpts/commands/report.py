@@ -1,4 +1,4 @@
-"""``lmms-rpts report``: write runs as HTML pages."""
+"""``lmms-rpts report``: write runs as one HTML page, or a page for raters."""
 
 from __future__ import annotations
 
@@ -8,15 +8,7 @@ from typing import Annotated
 import typer
 
 from lmms_rpts.base.escaping import count, printable
-from lmms_rpts.commands.common import (
-    Images,
-    ImageSize,
-    IncludePath,
-    Runs,
-    fail,
-    image_advice,
-    protect_inputs,
-)
+from lmms_rpts.commands.common import Images, IncludePath, Runs, fail, image_advice, protect_inputs
 
 
 def report(
@@ -24,29 +16,16 @@ def report(
     output: Annotated[Path, typer.Option("--output", "-o", help="FILE.html to write.")] = Path(
         "report.html"
     ),
-    images: Images = None,
-    include_path: IncludePath = None,
-    no_images: Annotated[bool, typer.Option("--no-images", help="Leave out the images.")] = False,
-    image_size: ImageSize = 480,
-    limit: Annotated[
-        int | None,
-        typer.Option(
-            "--limit",
-            min=0,
-            help="Maximum number of instances per benchmark without RPTS scores, those with wrong "
-            "answers first; 0: all. Default: 5000.",
-            show_default=False,
-        ),
-    ] = None,
-    published: Annotated[
+    rate: Annotated[
         bool,
         typer.Option(
-            "--published",
-            help="Set the figures beside the runs that papers and leaderboards printed, where a "
-            "benchmark has them. They were not measured here.",
+            "--rate",
+            help="Write a page on which people rate at least 100 steps of one run; it shows "
+            "neither scores nor the model's name. lmms-rpts agreement reads the files it saves.",
         ),
     ] = False,
-    title: Annotated[str | None, typer.Option("--title", help="Title of the report.")] = None,
+    images: Images = None,
+    include_path: IncludePath = None,
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
 
@@ -56,33 +35,26 @@ def report(
       lmms-rpts report results -o report.html
 
       lmms-rpts report small=results/a large=results/b -o report.html
+
+      lmms-rpts report results/small --rate -o rate.html
     """
-    from lmms_rpts.analysis.reading import read_runs
-    from lmms_rpts.report.writing import write_report
+    from lmms_rpts.analysis.frames import read_runs
+    from lmms_rpts.report.write import write_report
 
     check_page(output)
-    found = read_runs(runs)
-    protect_inputs(found, [output], page_of="report")
+    chosen = read_runs(runs)
+    protect_inputs(chosen, [output], page_of="report")
     written = write_report(
-        found,
-        output.expanduser(),
-        title=title,
-        with_images=not no_images,
-        images=images,
-        include_path=include_path,
-        longest_side=image_size,
-        limit=limit,
-        published=published,
+        chosen, output.expanduser(), images=images, include_path=include_path, rate=rate
     )
     typer.echo(
-        f"{written.path}: {count(written.instances, 'instance')}, "
+        f"{written.path}: {count(written.instances, 'response' if rate else 'instance')}, "
         f"{count(written.images, 'image')}, {written.size / 1e6:,.1f} MB"
     )
-    for said in written.left_out:
-        typer.echo(f"Note: {printable(said)}.", err=True)
-    missing = written.images_wanted - written.images
-    if missing and not no_images:
-        tasks = {task for run in found for task in run.tasks}
+    for note in written.notes:
+        typer.echo(f"Note: {printable(note)}.", err=True)
+    if missing := written.images_wanted - written.images:
+        tasks = {task for run in chosen for task in run.tasks}
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
             f"{image_advice(tasks, include_path)}.",

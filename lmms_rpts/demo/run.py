@@ -21,7 +21,7 @@ from rich.table import Table
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import clear_variables, set_variables
-from lmms_rpts.report.writing import write_report
+from lmms_rpts.report.write import write_report
 from lmms_rpts.runs.reading import read_runs
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord

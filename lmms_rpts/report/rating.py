@@ -1,125 +1,153 @@
-"""HTML page on which human annotators rate a sample of a run's steps."""
+"""What a page for raters shows: a sample of a run's steps, without scores, gold and model name."""
 
 from __future__ import annotations
 
-import hashlib
-import json
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Sequence
+from itertools import chain, zip_longest
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-from markupsafe import Markup
-
-from lmms_rpts.analysis.ratings import RatingSample, rated_steps
-from lmms_rpts.report.frame import Frame
-from lmms_rpts.report.pictures import Picture, find_pictures
-from lmms_rpts.report.trees import clue_label
-from lmms_rpts.report.writing import write_page
-from lmms_rpts.runs.rating_file import FORMAT, VERSION
+from lmms_rpts import __version__
+from lmms_rpts.base.escaping import count
+from lmms_rpts.report.data import Shared
+from lmms_rpts.report.pictures import find_pictures
+from lmms_rpts.runs.reading import RunError
+from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 
+STEPS = 100
+"""Minimum number of steps in a sample, if the run has as many."""
+LONGEST_TEXT = 20_000
+"""Maximum number of characters of a text that a rater is asked to read."""
 LONGEST_SIDE = 800
-_DIGEST = 32
-# Characters that could end a script element, or a line in it.
-_ESCAPES = {ord(each): f"\\u{ord(each):04x}" for each in "<>&\u2028\u2029"}
+"""Maximum of the longer side of an image, in pixels."""
 
 
-class WrittenRatingPage(NamedTuple):
-    """A rating page on disk: its size in bytes, and what it shows of the ``images_wanted``."""
+def draw_sample(run: Run) -> tuple[list[RptsRecord], int]:
+    """Whole responses until they have ``STEPS`` judged steps, and the number of too long ones.
 
-    path: Path
-    size: int
-    responses: int
-    steps: int
-    images: int
-    images_wanted: int
+    Tasks and languages alternate, and within each, responses that the judge found broken and
+    responses that it found sound; unscored responses come last. The order reveals nothing.
+
+    Raises:
+        RunError: nothing in the run can be rated.
+    """
+    judged = [
+        record
+        for record in run.responses
+        if isinstance(record, RptsRecord) and any(step.verdicts for step in record.steps)
+    ]
+    short = [record for record in judged if max(map(len, _texts(record))) <= LONGEST_TEXT]
+    if not short:
+        raise RunError(
+            f"{run.label} has no judged step: score it with a judge of steps first (lmms-rpts "
+            "score)"
+            if not judged
+            else f"{run.label}: each response has a text of over {LONGEST_TEXT:,} characters"
+        )
+    generator = random.Random(0)
+    sample: list[RptsRecord] = []
+    steps = 0
+    for record in _in_turn(short, generator):
+        if steps >= STEPS:
+            break
+        sample.append(record)
+        steps += sum(bool(step.verdicts) for step in record.steps)
+    generator.shuffle(sample)
+    return sample, len(judged) - len(short)
 
 
-def write_rating_page(
-    sample: RatingSample,
-    output: Path,
-    *,
+def _in_turn(records: Sequence[RptsRecord], generator: random.Random) -> Iterator[RptsRecord]:
+    kinds = ("broken", "sound", "unscored")
+    strata: dict[tuple[str, str], dict[str, list[RptsRecord]]] = {}
+    for record in records:
+        own = strata.setdefault(
+            (record.instance.task, record.instance.language), {kind: [] for kind in kinds}
+        )
+        kind = "unscored" if record.rpts is None else "broken" if record.first_error else "sound"
+        own[kind].append(record)
+    tasks = [strata[task] for task in sorted(strata)]
+    for records_ in chain(*(own.values() for own in tasks)):
+        generator.shuffle(records_)
+    generator.shuffle(tasks)
+    turns = [own[kind] for own in tasks for kind in ("broken", "sound")]
+    last = [own["unscored"] for own in tasks]
+    rounds = chain(zip_longest(*turns), zip_longest(*last))
+    return (record for turn in rounds for record in turn if record is not None)
+
+
+def _texts(record: RptsRecord) -> Iterator[str]:
+    instance = record.instance
+    yield from (instance.statement, instance.context, *instance.textual_clue)
+    for step in record.steps:
+        yield step.conclusion
+        yield from step.verdicts[0].evidence if step.verdicts else ()
+
+
+def rating_data(
+    runs: Sequence[Run],
     images: Path | None = None,
     include_path: Path | None = None,
-    longest_side: int = LONGEST_SIDE,
     progress: bool = True,
-) -> WrittenRatingPage:
-    """Write the page as one file, without scores, gold answers or the model's name.
-
-    Args:
-        sample: the steps to rate.
-        output: the file.
-        images: folder of the images; None: the folders of the tasks.
-        include_path: folder with custom tasks.
-        longest_side: maximum length of an image's longer side, in pixels.
-        progress: whether long work shows a progress bar.
-    """
-    wanted = {
-        (response.instance.task, name)
-        for response in sample.responses
-        for name in response.instance.visual_clue
-    }
-    gallery = find_pictures(wanted, images, longest_side, progress, include_path)
-    page = render_rating_page(sample, gallery)
-    size = write_page(output, page)
-    return WrittenRatingPage(
-        output, size, len(sample.responses), sample.steps, len(gallery), len(wanted)
-    )
-
-
-def render_rating_page(sample: RatingSample, gallery: Mapping[tuple[str, str], Picture]) -> str:
-    """The page as HTML; ``gallery``: pictures by task and file name."""
-    frame = Frame(("report.css", "tree.css", "rate.css"), ("files.js", "rate.js"), command="rate")
-    responses = [_response(each) for each in sample.responses]
-    # Only of the texts: the same sample with larger images has the same digest.
-    canonical = json.dumps(responses, ensure_ascii=True, sort_keys=True).encode("ascii")
-    pictures = [
-        [gallery.get((each.instance.task, name)) for name in each.instance.visual_clue]
-        for each in sample.responses
+) -> dict[str, Any]:
+    """The data of a page for raters; the arguments are those of ``report_data``."""
+    if len(runs) != 1:
+        raise RunError(f"Raters see one run, not {len(runs)}: pass the folder of a single run")
+    sample, too_long = draw_sample(runs[0])
+    shared = Shared()
+    wanted = [(it.instance.task, name) for it in sample for name in it.instance.visual_clue]
+    pictures = find_pictures(wanted, images, LONGEST_SIDE, progress, include_path)
+    entries = [
+        {name: getattr(record.instance, name) for name in ("task", "doc_id", "id", "language")}
+        | {
+            "repeat": record.repeat,
+            "asked": "Statement" if record.instance.is_statement else "Question",
+            "statement": shared.text(record.instance.statement),
+            "context": shared.text(record.instance.context),
+            "texts": [shared.text(text) for text in record.instance.textual_clue],
+            "images": [
+                # File names may tell the answer.
+                [
+                    "",
+                    shared.images.setdefault(picture, len(shared.images))
+                    if (picture := pictures.get((record.instance.task, name)))
+                    else None,
+                ]
+                for name in record.instance.visual_clue
+            ],
+            "steps": [
+                _step(step, len(record.instance.visual_clue), shared) for step in record.steps
+            ],
+        }
+        for record in sample
     ]
-    page_data = {
-        "format": FORMAT,
-        "version": VERSION,
-        "sample": hashlib.sha256(canonical).hexdigest()[:_DIGEST],
-        "responses": responses,
-        "images": [[each and _shown(each) for each in own] for own in pictures],
-    }
-    # JSON that is safe in a script element.
-    data = json.dumps(page_data, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
-    embedded = Markup(data.translate(_ESCAPES))  # noqa: S704 - escaped here
-    return frame.page("rate.jinja", title="Rate reasoning steps", sample=embedded)
-
-
-def _shown(picture: Picture) -> dict[str, Any]:
-    return {"source": picture.data_uri, "width": picture.width, "height": picture.height}
-
-
-def _response(response: RptsRecord) -> dict[str, Any]:
-    instance, rated = response.instance, set(rated_steps(response))
-    place = ("task", "doc_id", "id", "language", "statement", "context")
-    steps = [
-        _step(step, at in rated, len(instance.visual_clue))
-        for at, step in enumerate(response.steps)
-    ]
-    return {name: getattr(instance, name) for name in place} | {
-        "repeat": response.repeat,
-        "asked": "Statement" if instance.is_statement else "Question",
-        "texts": list(instance.textual_clue),
-        "steps": steps,
+    steps = sum("kind" in step for entry in entries for step in entry["steps"])
+    notes = [f"{count(steps, 'step')} of {count(len(entries), 'response')} to rate"]
+    notes += ["these are all judged steps of the run"] * (steps < STEPS)
+    notes += [f"responses left out because a text is too long to read: {too_long}"] * bool(too_long)
+    return {
+        "version": __version__,
+        "title": "Rate reasoning steps",
+        "rate": True,
+        "sections": [{"title": "Steps", "total": len(entries), "entries": entries}],
+        "notes": notes,
+        "html": shared.html,
+        "images": [[each.data_uri, each.width, each.height] for each in shared.images],
     }
 
 
-def _step(step: JudgedStep, is_rated: bool, n_images: int) -> dict[str, Any]:
+def _step(step: JudgedStep, n_images: int, shared: Shared) -> dict[str, Any]:
     """A step, without the gold reasoning's description of its image."""
     shown: dict[str, Any] = {
-        "cites": [clue_label(clue) for clue in step.premises],
-        "conclusion": step.conclusion,
+        "premises": step.premises,
+        "conclusion": shared.text(step.conclusion, block=False),
     }
-    if not is_rated:
+    if not step.verdicts:
         return shown
     first = step.verdicts[0]
     if not first.kind.startswith("image"):
-        return shown | {"kind": "inference", "premises": list(first.evidence)}
-    cited = [clue.index for clue in step.premises if clue.kind == "image"]
-    there = [index for index in cited if index is not None and index < n_images]
-    return shown | {"kind": "image", "premises": [], "images": there or [*range(n_images)]}
+        return shown | {"kind": "inference", "evidence": [shared.text(it) for it in first.evidence]}
+    cited = [index for kind, index in step.premises if kind == "image"]
+    existing = [index for index in cited if index is not None and index < n_images]
+    return shown | {"kind": "image", "evidence": [], "images": existing or [*range(n_images)]}

@@ -13,7 +13,7 @@ import pytest
 from PIL import Image
 from playwright.sync_api import expect
 
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.report.markup import marked
 from lmms_rpts.report.writing import write_report
 from tests.report.hostile import ATTACKS, hostile_record, hostile_rome_record

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 from playwright.sync_api import expect
 
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.report.markup import LONGEST, in_line, render, rich
 from lmms_rpts.report.writing import write_report
 from tests.report.hostile import ATTACKS

@@ -12,7 +12,7 @@ import pytest
 from loguru import logger
 from typer.testing import CliRunner
 
-from lmms_rpts.analysis.reading import read_runs
+from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.cli import app
 from lmms_rpts.filters.grading import all_filters

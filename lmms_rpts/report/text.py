@@ -3,7 +3,7 @@
 Of Markdown there are tables, lists, code, headings and emphasis by stars. Their marks stay visible
 where a text may mean them: the sign of ``- 5``, the number of ``1.``, the mark of ``# of shops``. A
 formula becomes MathML by latex2mathml. What can't be shown so, or would lose a character, is shown
-as it was written.
+as it was written. Everything else in a report is a text node of the page's script.
 """
 
 from __future__ import annotations
@@ -18,7 +18,6 @@ from xml.etree.ElementTree import Element
 
 from latex2mathml.converter import convert_to_element
 from markdown_it import MarkdownIt
-from markupsafe import Markup
 
 # Control characters besides tab and line ends, and controls of the writing direction: an answer
 # "\u202e53" is shown as "35".
@@ -76,51 +75,36 @@ _ATTRIBUTES |= {"columnalign", "notation", "linethickness", "minsize", "maxsize"
 # No length that moves a part over another one, or out of the page.
 _VALUE = re.compile(r"[a-z-]{1,30}|\d|[0-2]?(?:\.\d{1,3})?em")
 
-_RAISED = str.maketrans("0123456789+-−=()n∘", "⁰¹²³⁴⁵⁶⁷⁸⁹⁺⁻⁻⁼⁽⁾ⁿ°")
-_LOWERED = str.maketrans("0123456789+-−=()", "₀₁₂₃₄₅₆₇₈₉₊₋₋₌₍₎")
-
-
-def rich(text: str, *, block: bool = False) -> Markup:
-    """A text for a page, and hidden beside it how it was written; without markup only the latter.
-
-    Args:
-        text: any text.
-        block: whether it may have paragraphs, lists and tables; else it stays in its line.
-    """
-    source, shown = escape(marked(text)), render(text, block=block)
-    if shown is None:
-        return Markup(source)  # noqa: S704 - escaped
-    kind = "div" if block else "span"
-    return Markup(  # noqa: S704 - rendered here
-        f'<{kind} class="md">{shown}</{kind}><{kind} class="source">{source}</{kind}>'
-    )
-
 
 def render(text: str, *, block: bool = True) -> str | None:
-    """A text as HTML; None: it has no markup, or is shown as it was written."""
+    """A text as HTML; None: it has no markup, or is shown as it was written.
+
+    Args:
+        block: whether it may have paragraphs, lists and tables; else it stays in its line.
+    """
     if len(text) > LONGEST or not _ANY.search(text) or _OPEN in text:
         return None
     text, formulas = marked(text), []
 
-    def hold(found: re.Match[str]) -> str:
-        formulas.append(found)
+    def hold(match: re.Match[str]) -> str:
+        formulas.append(match)
         return f"{_OPEN}{len(formulas) - 1}{_CLOSE}"
 
     held = _FORMULA.sub(hold, text)
     if len(formulas) > MOST_FORMULAS:
         return None
-    displayed = {int(found[1]) for found in _ALONE.finditer(held)} if block else set()
+    displayed = {int(match[1]) for match in _ALONE.finditer(held)} if block else set()
 
-    def written(found: re.Match[str]) -> str:
-        return formulas[int(found[1])][0]
+    def written(match: re.Match[str]) -> str:
+        return formulas[int(match[1])][0]
 
-    def shown(found: re.Match[str]) -> str:
-        at = int(found[1])
-        return _shown(formulas[at], at in displayed)
+    def shown(match: re.Match[str]) -> str:
+        number = int(match[1])
+        return _shown(formulas[number], number in displayed)
 
     reader = _reader()
     tokens = reader.parse(held) if block else reader.parseInline(held)
-    for token in (inner for each in tokens for inner in (each, *(each.children or ()))):
+    for token in (part for each in tokens for part in (each, *(each.children or ()))):
         if token.type in ("code_inline", "fence"):
             token.content = _HELD.sub(written, token.content)
             token.info = _HELD.sub(written, token.info)
@@ -130,18 +114,6 @@ def render(text: str, *, block: bool = True) -> str | None:
         return None
     html = _HELD.sub(shown, html)
     return html if "<" in _PLAIN.sub("", html) else None
-
-
-def in_line(text: str) -> str:
-    """A text for a drawing: formulas of one line as plain Unicode, others as written."""
-
-    def line(found: re.Match[str]) -> str:
-        try:
-            return found[0] if found["sign"] else _line(_element(_latex(found)))
-        except ValueError:
-            return found[0]
-
-    return _FORMULA.sub(line, text) if len(text) <= LONGEST else text
 
 
 @cache
@@ -172,35 +144,30 @@ def _stars(state: Any, silent: bool) -> bool:
         state.pending += "" if silent else times[0]
         state.pos = times.end()
         return True
-    found = _STARS.match(state.src, state.pos, state.posMax)
-    if not found or state.level > 2:
+    stars = _STARS.match(state.src, state.pos, state.posMax)
+    if not stars or state.level > 2:
         return False
     if not silent:
-        tag = "em" if len(found[1]) == 1 else "strong"
+        tag = "em" if len(stars[1]) == 1 else "strong"
         state.push(f"{tag}_open", tag, 1)
-        end, (state.pos, state.posMax) = state.posMax, found.span(2)
+        end, (state.pos, state.posMax) = state.posMax, stars.span(2)
         state.md.inline.tokenize(state)
         state.posMax = end
         state.push(f"{tag}_close", tag, -1)
-    state.pos = found.end()
+    state.pos = stars.end()
     return True
 
 
-def _latex(found: re.Match[str]) -> str:
-    return "" if found["sign"] else found[found.lastgroup or 0].strip()
-
-
-def _shown(found: re.Match[str], alone: bool) -> str:
-    """The HTML of a formula, or of a sign that would be markup."""
+def _shown(match: re.Match[str], alone: bool) -> str:
+    """The HTML of a formula, or of a sign that would be markup; what can't be one, as written."""
+    if match["sign"]:
+        return match["sign"]
+    latex = match[match.lastgroup or 0].strip()
+    display = alone or bool(match["block"])
     try:
-        return found["sign"] or _formula(_latex(found), alone or bool(found["block"]))
+        html = _serialised(_element(latex, "block" if display else "inline"))
     except ValueError:
-        return escape(found[0])
-
-
-def _formula(latex: str, display: bool) -> str:
-    """A formula as MathML; ValueError if it can't be one."""
-    html = _serialised(_element(latex, "block" if display else "inline"))
+        return escape(match[0])
     if display or len(latex) > 20:  # may be wider than the window
         kind = "formula display" if display else "formula"
         return f'<span class="{kind}" tabindex="0">{html}</span>'
@@ -246,25 +213,11 @@ def _serialised(element: Element, depth: int = 0) -> str:
     return f"<{tag}{fields}>{text}{inner}</{tag}>"
 
 
-def _line(element: Element) -> str:
-    """A formula without fractions, roots and other parts on top of each other."""
-    text = HIDDEN.sub("", unescape(element.text or ""))
-    parts = [_line(each) for each in element]
-    if element.tag in ("msup", "msub") and len(parts) == 2:
-        table = _RAISED if element.tag == "msup" else _LOWERED
-        if all(ord(each) in table for each in parts[1]):
-            return parts[0] + parts[1].translate(table)
-    if element.tag in ("math", "mrow", "mstyle", "mi", "mn", "mo", "mtext", "mspace"):
-        return text + "".join(parts)
-    raise ValueError(element.tag)
-
-
 def marked(text: str) -> str:
     """A text with visible marks for control characters and controls of the writing direction."""
-    return HIDDEN.sub(_mark, text)
 
+    def mark(match: re.Match[str]) -> str:
+        code = ord(match[0])
+        return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"
 
-def _mark(found: re.Match[str]) -> str:
-    """A symbol (``␛``) or a code in brackets (``[U+202E]``)."""
-    code = ord(found[0])
-    return chr(0x2400 + code) if code < 0x20 else f"[U+{code:04X}]"
+    return HIDDEN.sub(mark, text)

@@ -1,0 +1,390 @@
+"""What a report shows, as one JSON object: numbers of the runs, and instances with all answers."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from lmms_rpts import __version__
+from lmms_rpts.analysis.frames import by_benchmark
+from lmms_rpts.judging.parsers import json_object
+from lmms_rpts.judging.types import Verdict
+from lmms_rpts.reasoning import build_tree, parse_chain
+from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
+from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
+from lmms_rpts.report.requests import (
+    Rebuilt,
+    asked_in,
+    request_about,
+    requests_of,
+    rewriting_request,
+)
+from lmms_rpts.report.text import render
+from lmms_rpts.runs.reading import Logged, read_logged
+from lmms_rpts.runs.record import ShownQuestion, cost_function, spent_on
+from lmms_rpts.runs.run import Run
+from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.tasks.benchmark import Benchmark
+
+LIMIT = 5_000
+"""Maximum number of instances of a benchmark."""
+LONGEST = 50_000
+"""Maximum number of characters of a text; of longer ones, the middle is left out."""
+LONGEST_SIDE = 640
+"""Maximum of the longer side of an image, in pixels."""
+# Of an instance: answers of a run, images of a graded question, values of a breakdown.
+_MOST_ANSWERS, _MOST_IMAGES, _MOST_VALUES = 20, 20, 60
+
+
+class Shared:
+    """What several parts of a page share, stored once.
+
+    Attributes:
+        html: markup of texts, in blocks and in lines, by the text; without one, a text is plain.
+        systems: instructions of judges; prompts: turns of a prompt to a model; images: pictures.
+    """
+
+    def __init__(self) -> None:
+        self.html: tuple[dict[str, str], dict[str, str]] = ({}, {})
+        self.systems: dict[str, int] = {}
+        self.prompts: dict[Any, int] = {}
+        self.images: dict[Picture, int] = {}
+        self.cost = cost_function()
+
+    def text(self, text: str, block: bool = True) -> str:
+        """The text, bounded; its markup is kept for the page."""
+        text, html = bounded(text), self.html[not block]
+        if text not in html and (markup := render(text, block=block)) is not None:
+            html[text] = markup
+        return text
+
+    def call(self, request: Rebuilt | None, verdict: Verdict) -> dict[str, Any]:
+        """What is not in a judge's verdict: its reason, if the reply is JSON, and the request."""
+        reply = verdict.reply or ""
+        reason = (json_object(reply) or {}).get("reason")
+        call: dict[str, Any] = {"spent": spent_on(verdict, self.cost)}
+        if isinstance(reason, str) and reason.strip():
+            call["reason"] = self.text(reason)
+        else:
+            self.text(reply)
+        if request is not None:
+            call["system"] = self.systems.setdefault(request.system, len(self.systems))
+            call |= {"user": bounded(request.user), "same": request.same, "images": request.images}
+        return call
+
+
+def bounded(text: str) -> str:
+    """A text; if it is too long for a page, its middle is left out."""
+    if len(text) <= LONGEST:
+        return text
+    half = LONGEST // 2
+    return f"{text[:half]}\n\n[… {len(text) - 2 * half:,} characters left out …]\n\n{text[-half:]}"
+
+
+def report_data(
+    runs: Sequence[Run],
+    images: Path | None = None,
+    include_path: Path | None = None,
+    progress: bool = True,
+) -> dict[str, Any]:
+    """The data of a report of runs of any benchmarks.
+
+    Args:
+        images: folder of the images; None: the folders of the tasks.
+        include_path: folder with custom tasks.
+        progress: whether long work shows a progress bar.
+    """
+    shared, anchors = Shared(), set[str]()
+    kinds = by_benchmark(runs)
+    sections: list[dict[str, Any]] = []
+    questions: list[tuple[Benchmark, Any, dict[str, Any]]] = []
+    for benchmark, own in kinds:
+        cases = _cases(own)
+        section = section_numbers(benchmark, own, cases)
+        chosen = _choose(benchmark, cases)
+        entries = _entries(benchmark, own, chosen, shared, anchors)
+        values = {
+            by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
+            for by in benchmark.by
+        }
+        filters = {by: own for by, own in values.items() if 1 < len(own) <= _MOST_VALUES}
+        sections.append(section | {"filters": filters, "entries": entries})
+        questions += [
+            (benchmark, case[0][1].instance, entry)
+            for case, entry in zip(chosen, entries, strict=True)
+        ]
+    _place_pictures(questions, shared, images, include_path, progress)
+    return {
+        "version": __version__,
+        "title": _title(kinds),
+        "sections": sections,
+        "html": shared.html,
+        "systems": [*map(bounded, shared.systems)],
+        "prompts": [[[role, bounded(text)] for role, text in turns] for turns in shared.prompts],
+        "images": [[each.data_uri, each.width, each.height] for each in shared.images],
+    }
+
+
+def _place_pictures(
+    questions: Sequence[tuple[Benchmark, Any, dict[str, Any]]],
+    shared: Shared,
+    images: Path | None,
+    include_path: Path | None,
+    progress: bool,
+) -> None:
+    """Give each image of an entry the number of its picture, if it is on this machine."""
+    wanted = [(it["task"], name) for *_, it in questions for name, _ in it["images"] if name]
+    pictures = find_pictures(wanted, images, LONGEST_SIDE, progress, include_path)
+    for benchmark, instance, entry in questions:
+        for image in entry["images"]:
+            if image[0]:
+                picture = pictures.get((entry["task"], image[0]))
+            else:
+                picture = own_picture(benchmark, instance, images, LONGEST_SIDE)
+            if picture:
+                image[1] = shared.images.setdefault(picture, len(shared.images))
+
+
+def _title(kinds: Sequence[tuple[Benchmark, Sequence[Run]]]) -> str:
+    names = list[str]()
+    for benchmark, runs in kinds:
+        tasks = sorted({task for run in runs for task in run.tasks})
+        names += tasks if benchmark.scored else [benchmark.title]
+    labels = dict.fromkeys(run.label for _, runs in kinds for run in runs)
+    return f"{', '.join(names)}: {', '.join(labels)}"
+
+
+# --- which questions, and in which order ---------------------------------------------------------
+
+
+def _cases(runs: Sequence[Run]) -> list[Case]:
+    """The answers to each question; if the data changed, an index means several questions."""
+    cases: dict[object, Case] = {}
+    for number, run in enumerate(runs):
+        for record in run.responses:
+            asked, key = (
+                record.instance,
+                (record.instance.key, str(getattr(record.instance, "id", ""))),
+            )
+            if isinstance(record, RptsRecord):
+                texts = (asked.statement, asked.context, asked.textual_clue, asked.visual_clue)
+                cases.setdefault((asked.key, texts), []).append((number, record))
+            else:
+                cases.setdefault(key, []).append((number, record))
+    return [*cases.values()]
+
+
+def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
+    """At most ``LIMIT`` questions, the most urgent first, as many of each task as possible."""
+    ordered = sorted(
+        cases,
+        key=lambda case: (
+            min(rank_of(benchmark, record) for _, record in case),
+            case[0][1].instance.key,
+        ),
+    )
+    seen: Counter[str] = Counter()
+    turns = []
+    for place, case in enumerate(ordered):
+        task = case[0][1].instance.task
+        turns.append((seen[task], place))
+        seen[task] += 1
+    return [ordered[place] for place in sorted(place for _, place in sorted(turns)[:LIMIT])]
+
+
+# --- instances -----------------------------------------------------------------------------------
+
+
+def _entries(
+    benchmark: Benchmark,
+    runs: Sequence[Run],
+    cases: Sequence[Case],
+    shared: Shared,
+    anchors: set[str],
+) -> list[dict[str, Any]]:
+    """The questions with the answers of all runs, as far as they are shown."""
+    wanted: list[set[tuple[str, int]]] = [set() for _ in runs]
+    for number, record in chain(*cases):
+        wanted[number].add((record.instance.task, record.instance.doc_id))
+    logged = [read_logged(run.files, own) for run, own in zip(runs, wanted, strict=True)]
+    return [_entry(benchmark, case, logged, shared, anchors) for case in cases]
+
+
+def _entry(
+    benchmark: Benchmark,
+    case: Case,
+    logged: Sequence[Mapping[tuple[str, int], Logged]],
+    shared: Shared,
+    anchors: set[str],
+) -> dict[str, Any]:
+    """A question with its answers."""
+    instance = case[0][1].instance
+    answers, hidden = [], Counter[int]()
+    shown: Counter[int] = Counter()
+    for number, record in case:
+        if shown[number] == _MOST_ANSWERS:
+            hidden[number] += 1
+            continue
+        shown[number] += 1
+        own = logged[number].get((record.instance.task, record.instance.doc_id), Logged())
+        variants = list(dict.fromkeys(it.instance.doc_id for run, it in case if run == number))
+        which = [f"variant {variants.index(record.instance.doc_id) + 1}"] * (len(variants) > 1)
+        which += [f"response {record.repeat + 1}"] * bool(record.repeat)
+        answer = _answer(benchmark, record, own, shared)
+        answer |= {"run": number, "which": ", ".join(which)}
+        answers.append((answer, rank_of(benchmark, record)))
+    first = answers[0][0]["question"]
+    ranks: list[dict[int, tuple[float, ...]]] = [{} for _ in logged]
+    for place, (answer, rank) in enumerate(answers):
+        ranks[answer["run"]][place] = rank
+        if answer["question"] == first:
+            del answer["question"]
+    names = list(dict.fromkeys(instance.shown.images or [""] * bool(benchmark.picture)))
+    most = len(names) if benchmark.scored else _MOST_IMAGES  # steps cite images by number
+    tags = {by: _values(instance, by) for by in benchmark.by}
+    entry = {
+        "id": _anchor(instance, anchors),
+        "task": instance.task,
+        "name": str(getattr(instance, "id", "")) or str(instance.doc_id),
+        "question": first,
+        "instance": _dump(instance),
+        "tags": {by: values for by, values in tags.items() if values},
+        "images": [[name, None] for name in names[:most]],
+        "more_images": len(names) - len(names[:most]),
+        "answers": [answer for answer, _ in answers],
+        # Of each run, the answer to check first.
+        "worst": [min(own, key=own.__getitem__) if own else None for own in ranks],
+        "hidden": [*hidden.items()],
+    }
+    return entry | (_evidence(instance, shared) if benchmark.scored else {})
+
+
+def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
+    """Context, clues and gold reasoning of a question."""
+    chain_, lines, count = parse_chain(list(instance.reasoning), instance.language), [], 0
+    for line in instance.reasoning:
+        steps = len(parse_chain([line], instance.language).steps)
+        lines.append([count if steps else None, shared.text(line, block=False)])
+        count += steps
+    tree = build_tree(chain_, len(instance.visual_clue), len(instance.textual_clue))
+    return {
+        "context": shared.text(instance.context),
+        "texts": [shared.text(text) for text in instance.textual_clue],
+        "gold": {
+            "lines": lines,
+            "faults": [
+                {"step": it.step, "kind": it.clue.kind, "index": it.clue.index, "reason": it.reason}
+                for it in tree.invalid
+            ],
+            "steps": [
+                {"premises": step.premises, "conclusion": shared.text(step.conclusion, block=False)}
+                for step in chain_.steps
+            ],
+        },
+    }
+
+
+def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -> dict[str, Any]:
+    """A response: how it was graded or judged, and what models and judges were asked."""
+    asked = record.instance.shown
+    gold = tuple(asked.gold)
+    if asked.right is None and not gold and logged.target:
+        gold = (logged.target,)
+    question = replace(asked, text=asked.text or logged.question, gold=gold)
+    spoken, thinking = record.text, None
+    if record.text is not None and not benchmark.scored:
+        spoken, thinking, _ = split_thinking(record.text)
+        spoken = spoken.strip()
+    prompts = shared.prompts
+    answer = {
+        "question": _question(question, shared),
+        "outcome": outcome_of(benchmark, record),
+        "score": score_of(benchmark, record),
+        "scale": getattr(record, "scale", ""),
+        "flags": flags_of(record),
+        "final": None if record.final is None else shared.text(record.final, block=False),
+        "text": None if spoken is None else shared.text(spoken),
+        "thinking": None if thinking is None else shared.text(thinking),
+        "tokens": record.tokens,
+        "spent": spent_on(record, shared.cost),
+        "prompt": prompts.setdefault(logged.turns, len(prompts)) if logged.turns else None,
+        "record": _dump(record, exclude={"instance"}),
+    }
+    if isinstance(record, RptsRecord):
+        for step in record.steps:
+            shared.text(step.conclusion, block=False)
+        asked_for, final = record.transform.verdict, record.answer.verdict
+        return answer | {
+            "error": record.answer.error,
+            "calls": [
+                [shared.call(*pair) for pair in zip(requests, step.verdicts, strict=True)]
+                for requests, step in zip(requests_of(record), record.steps, strict=True)
+            ],
+            "rewritten": asked_for
+            and shared.call(rewriting_request(record, record.text), asked_for),
+            "read": final and shared.call(asked_in(final), final),
+        }
+    for grade in record.grades.values():
+        shared.text(grade.rule, block=False)
+        shared.text(grade.answer or "", block=False)
+    return answer | {
+        "judge": record.settings.judge,
+        "calls": {
+            name: shared.call(request_about(record, part.verdict), part.verdict)
+            for name, part in (*record.grades.items(), *record.findings.items())
+            if part.verdict is not None
+        },
+    }
+
+
+def _question(shown: ShownQuestion, shared: Shared) -> dict[str, Any]:
+    shared.text(shown.text, block=False)  # for the list
+    return {
+        "text": shared.text(shown.text),
+        "options": [shared.text(option, block=False) for option in shown.options],
+        "marks": list(shown.marks),
+        "right": shown.right,
+        "gold": [shared.text(text, block=False) for text in shown.gold],
+        "language": shown.language,
+        "details": {name: shared.text(text) for name, text in shown.details.items()},
+    }
+
+
+def _dump(model: Any, **options: Any) -> Any:
+    """A record, or a part of one, with bounded texts."""
+
+    def bound(value: Any) -> Any:
+        if isinstance(value, str):
+            return bounded(value)
+        if isinstance(value, dict):
+            return {name: bound(each) for name, each in value.items()}
+        return [bound(each) for each in value] if isinstance(value, list | tuple) else value
+
+    return bound(model.model_dump(mode="json", by_alias=True, warnings=False, **options))
+
+
+def _values(instance: Any, by: str) -> list[str]:
+    """The values of an instance in a breakdown, as far as they fit on a page."""
+    value = getattr(instance, by)
+    several = value if isinstance(value, tuple) else (value,)
+    known = [str(each)[:200] for each in several[:_MOST_VALUES] if each is not None]
+    return list(dict.fromkeys(known))
+
+
+def _anchor(instance: Any, anchors: set[str]) -> str:
+    """A readable anchor of a question, the same in every report; it is added to ``anchors``."""
+    task, number = (
+        re.sub(r"[^A-Za-z0-9]+", "-", str(part))[:60].strip("-") for part in instance.key
+    )
+    anchor, count = f"{task}-{number}", 1
+    while anchor in anchors:
+        count += 1
+        anchor = f"{task}-{number}-x{count}"
+    anchors.add(anchor)
+    return anchor
