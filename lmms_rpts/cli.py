@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -31,11 +32,12 @@ app = typer.Typer(
     add_completion=False,
     pretty_exceptions_enable=False,
 )
-for panel, commands in {
+PANELS: dict[str, tuple[Callable[..., None], ...]] = {
     "Before a run": (init, doctor, estimate, demo),
     "Look at runs": (report, summarize, compare, export),
     "Judges and their answers": (score, validate, agreement),
-}.items():
+}
+for panel, commands in PANELS.items():
     for command in commands:
         add = app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))
         add(with_settings(command))

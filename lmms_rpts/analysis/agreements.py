@@ -16,8 +16,8 @@ from lmms_rpts.analysis.frames import plain_frame, steps_frame
 from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.rows import ReadError, Row, read_objects
 from lmms_rpts.base.schema import Line, Model, Several
-from lmms_rpts.runs.reading import RunError, name_runs
-from lmms_rpts.runs.run import Run
+from lmms_rpts.runs.reading import RunError
+from lmms_rpts.runs.run import Run, name_runs
 from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import Floats, Indices, interval, numbered, resampled

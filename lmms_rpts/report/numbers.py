@@ -17,7 +17,7 @@ from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
 from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -135,7 +135,7 @@ def _facts(run: Run) -> dict[str, list[str]]:
 
 
 def _run(
-    benchmark: Benchmark, run: Run, figures: Sequence[Mapping[str, Any]], headline: Iterable[str]
+    benchmark: Benchmark, run: Run, figures: Sequence[Mapping[Any, Any]], headline: Iterable[str]
 ) -> dict[str, Any]:
     """A run's card and charts."""
     tokens = [record.tokens for record in run.responses if record.tokens is not None]

@@ -21,7 +21,7 @@ from matplotlib.ticker import LogLocator
 from lmms_rpts.analysis.summary import Summary
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import count, shorten
-from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.stats.figures import Interval
 
 # A "$" in a model's name must not begin a formula; without a salt, SVG ids are random.
 _STYLE = {"text.parse_math": False, "svg.fonttype": "none", "svg.hashsalt": "lmms-rpts"}
