@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -77,7 +78,13 @@ def read_runs(
         # As in "summarize results results/lab__model": the second is in the first.
         new = [file for file in files if (label, file.resolve()) not in read_files]
         read_files |= {(label, file.resolve()) for file in new}
-        read = [record for file in new for record in _read_file(file, records, files != [place])]
+        collects = gc.isenabled()
+        gc.disable()  # it would look at the many new objects again and again: half of the time
+        try:
+            read = [each for file in new for each in _read_file(file, records, files != [place])]
+        finally:
+            if collects:
+                gc.enable()
         for file, record in read:
             part = parts[label, file.parent, file.name.partition(SAMPLES)[0], record.SCHEMA]
             part.setdefault(file, []).append(record)
