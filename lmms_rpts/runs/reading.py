@@ -338,8 +338,9 @@ def _warn_of_missing(parts: Sequence[Run]) -> None:
         if len(own) == 1:  # perhaps a part that was chosen with --offset and --limit
             first = value_at(own[0].results, "config", "offset") or 0
             number = value_at(own[0].results, "n-samples", task, "effective")
-            whole = type(first) is int and type(number) is int
-            expected = expected[first : first + number] if whole else range(0)
+            # lmms-eval writes a limit of 8 as 8.0, and 0.1 of the documents as 0.1.
+            whole = [int(n) for n in (first, number) if isinstance(n, int | float) and n % 1 == 0]
+            expected = expected[whole[0] : sum(whole)] if len(whole) == 2 else range(0)
             if len(read) >= len(expected):
                 continue
         missing = [number for number in expected if number not in read]

@@ -450,11 +450,12 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     (((0, 3, 3), (3, 3, 3)), "6 to 7"),
     (((0, 8, None),), None),
     (((2, 3, 3),), None),
-    (((2, 2, 3),), "4"),
+    (((2, 2, 3.0),), "4"),
+    (((0, 2, 0.25),), None),
     (((0, 7, None),), "7"),
 )
 def test_a_missing_part_is_named(
-    tmp_path: Path, parts: tuple[tuple[int, int, int | None], ...], missing: str | None
+    tmp_path: Path, parts: tuple[tuple[int, int, float | None], ...], missing: str | None
 ) -> None:
     for first, number, limit in parts:
         place = write(tmp_path / str(first), *range(first, first + number), model=A)
