@@ -227,6 +227,7 @@ def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
         env["LMMS_RPTS_CACHE"] = str(data / "cache")
         done = invoke(*words, env=env)
         outcomes = [each.outcome for each in run_in(data / "out").responses]
+        assert "no credit" in str(run_in(data / "out").stopped)
         calls = itertools.count(-1000)
         again = invoke(*words, env=env)
     assert done.exit_code == 1

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import math
 import re
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -116,10 +115,10 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     saved = read_responses(*paths, only=names, default_task=alone)
     if not saved.runs:
         others = ", ".join(sorted(saved.passed_over)) or "none"
+        hint = "" if task in TASKS else did_you_mean(task, {*TASKS, *saved.passed_over})
         raise ResponsesError(
-            f"{saved.path} contains no responses to {task}; tasks with responses: {others}."
-            f"{did_you_mean(task, {*TASKS, *saved.passed_over} - {task})} To score them as another "
-            'task, set "task" in each line'
+            f"{saved.path} contains no responses to {task}; tasks with responses: {others}.{hint} "
+            'To score them as another task, set "task" in each line'
         )
     return saved
 
@@ -384,15 +383,19 @@ async def _score_task(
     metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
     values: dict[str, list[float | None]] = {each.name: [] for each in metrics if each.value}
     whole: list[Record] = []  # for metrics of the set; else only what is written is held
-    work = (_score_document(plan, client, *pair) for pair in plan.documents.items())
-    number, documents = len(plan.documents), "documents"
-    scoring = ordered(work, client, total=number, label=plan.name, unit_name=documents)
-    async for at, samples, records in scoring:
-        for record in records:
-            plan.scorer.note(record)
-            scored.outcomes[record.outcome] += 1
-            if record.SCORE == "rpts" and record.settings.comparable:
-                judged |= {(record.settings.judge, record.settings.prompt_version): None}
+    samples: list[Sample] = []  # of the current document, as its records
+    records: list[Record] = []
+    total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
+    work = _responses_of(plan, client)
+    async for at, sample, record, is_last in ordered(work, client, total=total, label=plan.name):
+        plan.scorer.note(record)
+        scored.outcomes[record.outcome] += 1
+        if record.SCORE == "rpts" and record.settings.comparable:
+            judged |= {(record.settings.judge, record.settings.prompt_version): None}
+        samples.append(sample)
+        records.append(record)
+        if not is_last:
+            continue
         means: dict[str, float | None] = {}
         for metric in metrics:
             if metric.value:
@@ -403,32 +406,42 @@ async def _score_task(
         whole += records * any(metric.over for metric in metrics)
         if writer is not None:
             writer.add(plan.name, at, samples, means)
+        samples, records = [], []
     return values, {metric.name: metric.over(whole) for metric in metrics if metric.over}
 
 
-async def _score_document(
-    plan: TaskPlan, client: Client, at: int, document: SavedDocument | None
-) -> tuple[int, list[Sample], list[Record]]:
-    """The number of a document, its responses, and their records."""
-    entries = list(document.entries()) if document else [({}, SavedResponse(None))]
+def _responses_of(plan: TaskPlan, client: Client) -> Iterator[Coroutine[Any, Any, Any]]:
+    """The scoring of each response, see `_score_response`; rows are read when it is their turn."""
+    for at, document in plan.documents.items():
+        entries = list(document.entries()) if document else [({}, SavedResponse(None))]
+        for number, (entry, response) in enumerate(entries, 1):
+            # One value for several responses is that of the first and its duplicates: nearly all
+            # pipelines of lmms-eval drop the others.
+            is_first = response.text == entries[0][1].text
+            metrics = document.metrics if document and is_first else None
+            is_last = number == len(entries)
+            yield _score_response(plan, client, at, entry, response, metrics, is_last)
+
+
+async def _score_response(
+    plan: TaskPlan,
+    client: Client,
+    at: int,
+    entry: Mapping[str, Any],
+    response: SavedResponse,
+    metrics: Mapping[str, Any] | None,
+    is_last: bool,
+) -> tuple[int, Sample, Record, bool]:
+    """The number of a document, a response, its record, and whether it is the document's last.
+
+    ``metrics``: the logged metrics of the response; None: unknown.
+    """
     question = plan.question(at)
-    records: list[Any] = await asyncio.gather(
-        *(plan.scorer.score(response.text, question, client) for _, response in entries)
-    )
+    record = await plan.scorer.score(response.text, question, client)
     if plan.is_right is not None:
-        # One value for several responses is that of the first and its duplicates: nearly all
-        # pipelines of lmms-eval drop the others.
-        first = entries[0][1].text
-        right = plan.is_right(document.metrics) if document else None
-        records = [
-            record.graded(right if response.text == first else None)
-            for record, (_, response) in zip(records, entries, strict=True)
-        ]
-    samples = [
-        Sample(response.text, response.tokens, record.to_json(), question.gold, entry)
-        for record, (entry, response) in zip(records, entries, strict=True)
-    ]
-    return at, samples, records
+        record = record.graded(None if metrics is None else plan.is_right(metrics))
+    sample = Sample(response.text, response.tokens, record.to_json(), question.gold, entry)
+    return at, sample, record, is_last
 
 
 def _groups(plans: Sequence[TaskPlan], results: Mapping[str, Any]) -> dict[str, Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -77,7 +78,13 @@ def read_runs(
         # As in "summarize results results/lab__model": the second is in the first.
         new = [file for file in files if (label, file.resolve()) not in read_files]
         read_files |= {(label, file.resolve()) for file in new}
-        read = [record for file in new for record in _read_file(file, records, files != [place])]
+        collects = gc.isenabled()
+        gc.disable()  # it would look at the many new objects again and again: half of the time
+        try:
+            read = [each for file in new for each in _read_file(file, records, files != [place])]
+        finally:
+            if collects:
+                gc.enable()
         for file, record in read:
             part = parts[label, file.parent, file.name.partition(SAMPLES)[0], record.SCHEMA]
             part.setdefault(file, []).append(record)
@@ -331,8 +338,9 @@ def _warn_of_missing(parts: Sequence[Run]) -> None:
         if len(own) == 1:  # perhaps a part that was chosen with --offset and --limit
             first = value_at(own[0].results, "config", "offset") or 0
             number = value_at(own[0].results, "n-samples", task, "effective")
-            whole = type(first) is int and type(number) is int
-            expected = expected[first : first + number] if whole else range(0)
+            # lmms-eval writes a limit of 8 as 8.0, and 0.1 of the documents as 0.1.
+            whole = [int(n) for n in (first, number) if isinstance(n, int | float) and n % 1 == 0]
+            expected = expected[whole[0] : sum(whole)] if len(whole) == 2 else range(0)
             if len(read) >= len(expected):
                 continue
         missing = [number for number in expected if number not in read]

@@ -201,11 +201,6 @@ class FromJudge(Model):
         """Why there is no value; None if there is one."""
         return self.reason or (self.verdict.error if self.verdict else None)
 
-    @property
-    def reply(self) -> str | None:
-        """The judge's complete reply; None if it was not asked, or gave none."""
-        return self.verdict.reply if self.verdict else None
-
 
 def cost_function() -> Callable[[Usage], float | None]:
     """The cost of tokens by the price in the settings, which are read once; None without one."""

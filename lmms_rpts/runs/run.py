@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+import itertools
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import count as numbers
 from operator import attrgetter
 from os.path import commonpath
 from pathlib import Path
@@ -121,7 +121,7 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     named = []
     for run, label in zip(runs, labels, strict=True):
         if counts[label] > 1:
-            free = (f"{label} ({number})" for number in numbers(1))
+            free = (f"{label} ({number})" for number in itertools.count(1))
             label = next(name for name in free if name not in taken)
             taken.add(label)
         named.append(replace(run, label=label))

@@ -161,11 +161,7 @@ def test_paths_without_a_run(path: str, tmp_path: Path, monkeypatch: pytest.Monk
     # The empty path is the current folder. Of a misspelt path with "=", the whole is named.
     told = "does not exist" if path else "No samples"
     refused(path, says=[told, "t=0/x" if "t=0" in path else ""])
-
-
-def test_no_run_at_all(tmp_path: Path) -> None:
     refused(says=["No run found: pass", "--output_path"])
-    refused(f"{tmp_path}/{'x' * 300}", says=["does not exist, or is out of reach"])
 
 
 @table("content", b"", b"{", b"[]", b"7", b"\xff\xfe{", b'{"a": ' + b"1" * 5000 + b"}")
@@ -202,13 +198,6 @@ def damaged(file: Path, *says: str, line: int | None = 1) -> None:
         refused(path, says=[f"{file}, line {line}" if line else str(file), *says])
 
 
-@table("content", "", "\n", " \n\t\r\n\n", "\ufeff", "\ufeff\n")
-def test_an_empty_file(tmp_path: Path, content: str) -> None:
-    file = tmp_path / "1_samples_t.jsonl"
-    file.write_text(content, encoding="utf-8")
-    damaged(file, "is empty", line=None)
-
-
 def test_a_file_that_breaks_off(good: Path) -> None:
     content, expected = good.read_bytes(), read_one(good).responses
     start = content.rindex(b"\n", 0, -1) + 1
@@ -223,6 +212,9 @@ def test_a_file_that_breaks_off(good: Path) -> None:
     for end in range(1, content.index(b"\n"), 13):
         good.write_bytes(content[:end])
         damaged(good, "not a complete JSON object")
+    for empty in ("", " \n\t\r\n\n", "\ufeff\n"):
+        good.write_text(empty, encoding="utf-8")
+        damaged(good, "is empty", line=None)
 
 
 @settings(max_examples=100)
@@ -458,11 +450,12 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     (((0, 3, 3), (3, 3, 3)), "6 to 7"),
     (((0, 8, None),), None),
     (((2, 3, 3),), None),
-    (((2, 2, 3),), "4"),
+    (((2, 2, 3.0),), "4"),
+    (((0, 2, 0.25),), None),
     (((0, 7, None),), "7"),
 )
 def test_a_missing_part_is_named(
-    tmp_path: Path, parts: tuple[tuple[int, int, int | None], ...], missing: str | None
+    tmp_path: Path, parts: tuple[tuple[int, int, float | None], ...], missing: str | None
 ) -> None:
     for first, number, limit in parts:
         place = write(tmp_path / str(first), *range(first, first + number), model=A)
