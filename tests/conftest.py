@@ -38,7 +38,7 @@ LONG = [
     "tasks/reform_published",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling",
-    "report/writing", "architecture",
+    "report/write", "architecture",
     "two_nodes", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""

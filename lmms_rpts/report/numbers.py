@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from lmms_rpts.analysis.dimensions import dimension_tables
 from lmms_rpts.analysis.published import set_beside
 from lmms_rpts.analysis.summary import Summary, summarize
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.record import cost_function, spent_on
@@ -238,15 +239,8 @@ def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
 
 def _warnings(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) -> Iterator[str]:
     """Why some numbers are not comparable or incomplete."""
-    settings = {scoring for run in runs for scoring in run.scorings if benchmark.scored}
-    for judge in sorted({scoring.judge for scoring in settings if not scoring.comparable}):
-        if judge == "none":
-            yield "The responses were not judged (judge “none”): score them with lmms-rpts score."
-        else:
-            yield (
-                f"The judge “{judge}” is for testing only: its scores are not comparable with "
-                "those of other judges."
-            )
+    if benchmark.scored and any(it.judge == NO_JUDGE for run in runs for it in run.scorings):
+        yield "Responses were not judged (judge “none”): score them with lmms-rpts score."
     keys = Counter(case[0][1].instance.key for case in cases)
     changed = sum(count > 1 for count in keys.values())
     changed += sum(len({record.instance for _, record in case}) > 1 for case in cases)
