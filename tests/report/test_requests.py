@@ -110,7 +110,7 @@ def rebuilt(record: Any) -> list[Rebuilt]:
     found: list[Rebuilt | None] = []
     if isinstance(record, RptsRecord):
         found += [each for asked in requests_of(record) for each in asked]
-        found += [rewriting_request(record, record.text)] * (record.transform.reply is not None)
+        found += [rewriting_request(record, record.text)] * bool(record.transform.verdict)
         if record.answer.verdict:
             found.append(asked_in(record.answer.verdict))
     else:
