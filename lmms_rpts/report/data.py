@@ -123,9 +123,11 @@ def report_data(
         entries = [_entry(benchmark, case, logged, shared) for case in chosen]
         values = {
             by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
-            for by in benchmark.by
+            for by in (*benchmark.by, "check")
         }
-        filters = {by: own for by, own in values.items() if 1 < len(own) <= _MOST_VALUES}
+        filters = {
+            by: own for by, own in values.items() if (by != "check") < len(own) <= _MOST_VALUES
+        }
         sections.append(section | {"filters": filters, "entries": entries})
         questions += [
             (benchmark, case[0][1].instance, entry)
@@ -247,6 +249,7 @@ def _entry(
     names = list(dict.fromkeys(instance.shown.images or [""] * bool(benchmark.picture)))
     most = len(names) if benchmark.scored else _MOST_IMAGES  # steps cite images by number
     tags = {by: _values(instance, by) for by in benchmark.by}
+    tags["check"] = sorted({flag for answer in answers for flag in answer["flags"]})
     entry = {
         "id": shared.anchor(instance),
         "task": instance.task,

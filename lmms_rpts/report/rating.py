@@ -92,11 +92,14 @@ def rating_data(
     wanted = [(it.instance.task, name) for it in sample for name in it.instance.visual_clue]
     pictures = find_pictures(wanted, images, LONGEST_SIDE, progress, include_path)
     entries = [
-        {name: getattr(record.instance, name) for name in ("task", "doc_id", "id", "language")}
+        {name: getattr(record.instance, name) for name in ("task", "doc_id", "id")}
         | {
             "repeat": record.repeat,
             "asked": "Statement" if record.instance.is_statement else "Question",
-            "statement": shared.text(record.instance.statement),
+            "question": {
+                "text": shared.text(record.instance.statement),
+                "language": record.instance.language,
+            },
             "context": shared.text(record.instance.context),
             "texts": [shared.text(text) for text in record.instance.textual_clue],
             "images": [

@@ -138,47 +138,34 @@ def choose(place: Any, name: str, value: str) -> None:
 def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> None:
     page, place = opened.page, opened.page.locator("#rpts")
     listed(page, *ORDER)
-    # The judge and the cards come before the list, everything else after it.
+    expect(place.get_by_text("judge openai:oracle: not validated")).to_be_visible()
+    # The cards come before the list, everything else after it.
     below = "each => each.compareDocumentPosition(document.querySelector('#rpts .list'))"
-    assert place.locator(".run-card").first.evaluate(below) == 4  # the list follows
+    assert place.locator(".run-cards").evaluate(below) == 4  # the list follows
     assert place.locator("details").first.evaluate(below) == 2
     names = ["2 right, RPTS ≥ 0.5", "2 right for the wrong reason", "2 wrong, RPTS ≥ 0.5"]
     card = place.get_by_role("region", name="RPTS-Eval: summary of m-b", exact=True)
-    bars = card.locator(".outcome-bar span")
-    assert [each.get_attribute("title") for each in bars.all()] == names
-    expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
+    expect(card.get_by_role("listitem")).to_have_text(names)
     open_details(page)
-    steps = place.get_by_role("row").filter(has=page.get_by_text("steps", exact=True))
-    assert steps.locator("svg").count() == 0, "counts have no bar"
     expect(place.locator("details").last).to_contain_text("pretrained=lab/m-a, api_key=***")
     assert SECRET not in report.read_text("utf-8")
     # Histograms to be compared have one scale: an answer is as high in all of them.
-    bars = place.locator("svg.chart:has(.axis) rect").evaluate_all(
+    bars = place.locator("svg.chart rect").evaluate_all(
         "all => all.map(each => each.getAttribute('height') / each.nextSibling.textContent)"
     )
     assert bars == pytest.approx([bars[0]] * len(bars))
-    # Sorting; instances without a value come last, in both directions.
-    heads = place.locator(".instances thead button")
-    for column, order in ((0, "q0 q1 q2 q3 q4 q5"), (0, "q5 q4 q3 q2 q1 q0")):
-        heads.nth(column).click()
-        listed(page, *order.split())
-    heads.nth(3).click()
-    listed(page, "q2", "q5", "q1", "q3", "q0", "q4")
-    expect(place.locator(".instances thead th").nth(3)).to_have_attribute("aria-sort", "ascending")
-    # Filters and search; all filters by run look at the same run.
-    for name, value, order in (
-        ("Outcome", "right_unsound", "q5 q2"),
-        ("First error", "visual", "q5 q2"),
-        ("Relation", "guided", "q2 q4 q0"),
-        ("Ability", "Math", "q5 q1 q3"),
+    # Filters and search; all filters by answer look at the same answer.
+    for chosen, order in (
+        ({"Outcome": "right_unsound"}, "q5 q2"),
+        ({"First error": "visual"}, "q5 q2"),
+        ({"Relation": "guided"}, "q2 q4 q0"),
+        ({"Ability": "Math"}, "q5 q1 q3"),
+        ({"Model": "1", "Outcome": "right_sound"}, "q3 q0"),
     ):
         place.get_by_role("button", name="Clear").click()
-        choose(place, name, value)
+        for name, value in chosen.items():
+            choose(place, name, value)
         listed(page, *order.split())
-    place.get_by_role("button", name="Clear").click()
-    choose(place, "Model", "1")
-    choose(place, "Outcome", "right_sound")
-    listed(page, "q3", "q0")
     place.get_by_role("button", name="Clear").click()
     for words, name in (("TRAIN noon", "q2"), ("the judge refused", "q4")):
         place.get_by_label("Search").fill(words)
@@ -234,44 +221,40 @@ def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs
     page = opened.page
     go(page, "rpts-eval-en-5")
     card = page.locator("section.card[id='rpts-eval-en-5--0']")
-    expect(card.locator(".broken")).to_contain_text(
+    expect(card.locator(".problem").first).to_have_text(
         "First error: Conclusion 0, height 1, from images only, score 0.00. Steps that depend on "
         "it: Conclusion 4."
     )
     # The judge's reason is visible under each step below 0.5, and only there.
     steps = card.locator("article.judged")
     expect(steps.nth(0).get_by_text("Judge: The clock shows eight.")).to_be_visible()
-    expect(card.locator(".reason")).to_have_count(1)
+    expect(card.get_by_text("Judge: ")).to_have_count(1)
     expect(steps.nth(4)).to_contain_text("Text 9 does not exist: there are only 2 texts")
     request = steps.nth(0).get_by_text("Facts about the picture")
     expect(request).to_be_hidden()
     steps.nth(0).get_by_text("Judge request and reply").click()
     expect(request).to_be_visible()
-    # The tree: the root on top, evidence at the bottom; no line crosses a box of another step.
-    nodes = {each.inner_text().split("\n")[0]: each for each in card.locator(".node").all()}
-    tops = {name: each.bounding_box()["y"] for name, each in nodes.items()}
-    assert tops["Conclusion 4"] < tops["Conclusion 3"] < tops["Conclusion 0"]
-    assert tops["Conclusion 0"] == tops["Conclusion 1"] == tops["Conclusion 2"]
-    assert all(
-        each.bounding_box()["y"] > tops["Conclusion 4"]
-        for each in card.locator(".tree .leaf").all()
-    )
+    # The tree: the root on top, evidence at the bottom; no line crosses a box.
+    boxes = sorted(card.locator("svg a").all(), key=lambda box: box.bounding_box()["y"])
+    names = [box.text_content()[:12] for box in boxes]
+    assert names[0] == "Conclusion 4"
+    assert names.index("Conclusion 3") < names.index("Conclusion 0")
+    assert sorted(names[-3:]) == ["Image 0", "Text 0", "Text 1"]
     crossing = """tree => [...tree.querySelectorAll("path")].flatMap(path => {
-      const length = path.getTotalLength();
-      const points = [...Array(60).keys()].map(k => path.getPointAtLength((k + 0.5) * length / 60));
-      const origin = tree.getBoundingClientRect(), zoom = Number(tree.style.zoom);
-      return [...tree.querySelectorAll(".node, .leaf")].filter(box => {
-        const place = box.getBoundingClientRect();
-        return points.some(({ x, y }) => x * zoom + origin.x > place.left + 2 &&
-          x * zoom + origin.x < place.right - 2 && y * zoom + origin.y > place.top + 2 &&
-          y * zoom + origin.y < place.bottom - 2);
+      const length = path.getTotalLength(), matrix = path.getScreenCTM();
+      const points = [...Array(60).keys()].map(k =>
+        path.getPointAtLength((k + 0.5) * length / 60).matrixTransform(matrix));
+      return [...tree.querySelectorAll("a")].filter(box => {
+        const { left, right, top, bottom } = box.getBoundingClientRect();
+        return points.some(({ x, y }) =>
+          x > left + 3 && x < right - 3 && y > top + 3 && y < bottom - 3);
       });
     }).length"""
-    assert card.locator(".tree").evaluate(crossing) == 0
-    assert card.locator("path.path").count() == 1
-    # Evidence lights up where it is cited.
-    card.locator("article .leaf.text").first.hover()
-    expect(page.locator("[data-clue='text:0']")).to_have_class("lit")
+    assert card.locator("svg").evaluate(crossing) == 0
+    assert card.locator("svg path[stroke-width='3']").count() == 1, "the path of the first error"
+    # A citation leads to what it cites.
+    steps.nth(1).get_by_role("link", name="Text 0").click()
+    expect(page.locator(".target")).to_have_text("The shop closes at eight.")
     # A saved picture needs neither the page nor its style.
     with page.expect_download() as download:
         card.get_by_role("button", name="Save picture (SVG)").click()
@@ -280,10 +263,10 @@ def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs
     download.value.save_as(saved)
     text = saved.read_text("utf-8")
     words = " ".join(" ".join(texts_of_svg(text)).split())
-    assert "Conclusion 0 first wrong step" in words.replace("0.00 ", "")
+    assert "Conclusion 0 0.00 first wrong step" in words
     assert "<b>The shop</b> is closed." in words
-    assert not re.search(r"var\(|href|tabindex|color-mix|<script|style=", text)
-    with watched(browser_of(page), saved):
+    assert not re.search(r"var\(|color-mix|<script", text)
+    with watched(page.context.browser, saved):
         pass
     # The record as it was saved, and images in full size.
     card.get_by_text("Raw record").click()
@@ -291,40 +274,30 @@ def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs
     written = json.loads(json.loads(samples.read_text().splitlines()[5])["filtered_resps"])
     raw = json.loads(card.locator(".record pre").text_content())
     assert {name: written[name] for name in raw} == raw
-    page.get_by_role("button", name="Enlarge Image 0: wide.png").click()
+    page.get_by_role("button", name="Image 0: wide.png").click()
     expect(page.locator("dialog img")).to_be_visible()
-
-
-def browser_of(page: Any) -> Any:
-    return page.context.browser
 
 
 def test_graded_answers(opened: Opened) -> None:
     page = opened.page
     place = page.locator("#rome")
     rows = place.locator(".instances tbody th a")
-
-    def names(*each: str) -> None:
-        expect(rows).to_have_text([re.compile(f"question_{name}$") for name in each])
-
     assert "0.88" in place.inner_text()  # m-b: 1, 1, 0.5 and 1
-    names("academic_1", "academic_2", "academic_0", "geo_0")
-    for label, value, chosen in (
+    for label, value, names in (
         ("Check", "graders disagree", ["academic_0"]),
-        ("Grade", "wrong", ["academic_1"]),
+        ("Outcome", "wrong", ["academic_1"]),
         ("Subtask", "academic", ["academic_1", "academic_2", "academic_0"]),
     ):
-        place.get_by_role("button", name="Clear").click()
         choose(place, label, value)
-        names(*chosen)
-    place.get_by_role("button", name="Clear").click()
+        expect(rows).to_have_text([re.compile(f"question_{name}$") for name in names])
+        place.get_by_role("button", name="Clear").click()
     rows.first.click()
     card = page.locator(".card[id='rome-academic-1--0']")
     expect(card.locator("article.judged h3")).to_have_text(
         [re.compile("rules wrong"), re.compile("strict"), re.compile("openai:oracle wrong counts")]
     )
     card.get_by_text("Judge request and reply").first.click()
-    expect(card.get_by_text("GRADE: 0.0")).to_be_visible()
+    expect(card.get_by_text("GRADE: 0.0").first).to_be_visible()
     # Two models, and the wordings of one sample, stand side by side.
     for anchor, count in (("rome-academic-1", 2), ("reform-gqa-0", 5)):
         go(page, anchor)
@@ -337,20 +310,16 @@ def test_graded_answers(opened: Opened) -> None:
     options = page.get_by_role("group", name="Options").first.get_by_role("row")
     expect(options.nth(1)).to_contain_text("-3.000")
     expect(options.filter(has_text="chosen")).to_have_count(1)
-    page.get_by_text("Question as asked in this variant").first.click()
 
 
 def test_windows_of_all_widths(browser: Any, report: Path) -> None:
     for width in (320, 400, 1280, 1920):
-        page_ = open_page(browser, report, viewport={"width": width, "height": 900})
-        page = page_.page
-        if width >= 1280:
-            assert page.evaluate(CUT) == []
+        opened = open_page(browser, report, viewport={"width": width, "height": 900})
+        page = opened.page
         open_details(page)
         for place in ("", "rpts-eval-en-4", "rome-academic-1", "reform-gqa-likelihood-1"):
-            if place:
-                go(page, place)
-            expect_harmless(page_)
+            go(page, place)
+            expect_harmless(opened)
             if width == 400:
                 assert page.evaluate(CUT) == [], f"tables that are cut off in {place}"
         page.context.close()
@@ -373,20 +342,17 @@ def test_long_lists_are_drawn_in_slices(browser: Any, tmp_path: Path) -> None:
 
 
 def test_print_and_colours(browser: Any, report: Path) -> None:
-    page = open_page(browser, report, "#rpts-eval-en-5").page
-    ground = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(ground)
-    page.get_by_role("button", name="Dark colours").click()
-    assert page.evaluate(ground) != light
-    page.get_by_role("button", name="Light colours").click()
-    assert page.evaluate(ground) == light
+    grounds = set()
+    for scheme in ("light", "dark"):
+        page = open_page(browser, report, "#rpts-eval-en-5", color_scheme=scheme).page
+        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
+    assert len(grounds) == 2
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
     assert page.locator("details:not([open], .record)").count() == 0
     assert page.locator("details.record[open]").count() == 0
     assert page.locator("header").is_hidden()
     assert page.pdf().startswith(b"%PDF")
-    page.context.close()
 
 
 # What a reader does, and what then appears.
@@ -396,7 +362,7 @@ STATES: dict[str, tuple[str, Callable[[Any], None], str]] = {
     "all": ("rpts-eval-en-5", open_details, ".reason"),
     "unjudged": ("rpts-eval-en-4", open_details, ".problem"),
     "rome": ("rome-academic-1", open_details, ".judged"),
-    "likelihoods": ("reform-gqa-likelihood-1", open_details, ".counts"),
+    "likelihoods": ("reform-gqa-likelihood-1", open_details, ".judged"),
     "zoom": ("rpts-eval-en-2", lambda page: page.locator(".enlarge").first.click(), "dialog"),
 }
 
@@ -432,21 +398,18 @@ def test_rating(browser: Any, tmp_path: Path) -> None:
     with watched(browser, path) as opened:
         page = opened.page
         expect_accessible(page)
-        expect(page.locator(".instance h2").first).to_have_text("Is this in the image?")
+        expect(page.get_by_role("heading", name="Is this in the image?")).to_be_visible()
         expect(page.locator(".instance img").first).to_be_visible()
         press(page, "1")
-        expect(page.locator(".instance h2").first).to_have_text("Does the conclusion follow?")
+        expect(page.get_by_role("heading", name="Does the conclusion follow?")).to_be_visible()
         expect(page.locator(".instance li").first).to_have_text("what is known")
         page.get_by_role("button", name="unsure").click()
         press(page, "3 k k")
         expect(page.get_by_role("button", name="unsure")).to_have_attribute("aria-pressed", "true")
-        expect(page.get_by_role("status")).to_have_text("Step 2 of 4, 3 rated")
-        # What was rated is kept; without a name nothing is saved.
+        # What was rated is kept.
         page.reload()
         expect(page.get_by_role("status")).to_have_text("Step 2 of 4, 3 rated")
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("status")).to_contain_text("Enter your name first")
-        page.get_by_label("Your name").fill("Ann Lee")
+        page.once("dialog", lambda dialog: dialog.accept("Ann Lee"))
         with page.expect_download() as download:
             page.get_by_role("button", name="Save").click()
         assert download.value.suggested_filename == "ratings-Ann-Lee.json"
@@ -474,7 +437,7 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
     page = opened.page
     expect_only_text(opened, ATTACKS[0], 1)
     for at, text in enumerate(ATTACKS):
-        for place, times in ((f"rpts-eval-en-{at}", 12), (f"rome-academic-{at}", 4)):
+        for place, times in ((f"rpts-eval-en-{at}", 10), (f"rome-academic-{at}", 4)):
             go(page, place)
             open_details(page)
             expect_only_text(opened, text, times)
