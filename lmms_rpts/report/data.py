@@ -11,7 +11,6 @@ from itertools import chain, count
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts import __version__
 from lmms_rpts.analysis.frames import by_benchmark
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import build_tree, parse_chain
@@ -135,7 +134,6 @@ def report_data(
         ]
     _place_pictures(questions, shared, images, include_path, progress)
     return {
-        "version": __version__,
         "title": _title(kinds),
         "sections": sections,
         "html": shared.html,

@@ -8,7 +8,6 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts import __version__
 from lmms_rpts.base.escaping import count
 from lmms_rpts.report.data import Shared
 from lmms_rpts.report.pictures import find_pictures
@@ -123,7 +122,6 @@ def rating_data(
     notes += ["these are all judged steps of the run"] * (steps < STEPS)
     notes += [f"responses left out because a text is too long to read: {too_long}"] * bool(too_long)
     return {
-        "version": __version__,
         "title": "Rate reasoning steps",
         "rate": True,
         "sections": [{"title": "Steps", "total": len(entries), "entries": entries}],
