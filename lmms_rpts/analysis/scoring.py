@@ -36,6 +36,7 @@ from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
 from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
+from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import TASKS, configuration, read_questions
 
 if TYPE_CHECKING:
@@ -99,7 +100,7 @@ class Scored:
 def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
     """The saved responses to a task or group (None: to all tasks) at these paths."""
     if task is None:
-        saved = read_responses(*paths)
+        saved = read_responses(*paths, layouts=LAYOUTS)
         if not saved.runs:
             raise ResponsesError(f"{saved.path} contains no responses")
         return saved
@@ -112,7 +113,7 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
         # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
         alone = task.removesuffix(SUFFIX) or task
         names = {task, alone}
-    saved = read_responses(*paths, only=names, default_task=alone)
+    saved = read_responses(*paths, only=names, default_task=alone, layouts=LAYOUTS)
     if not saved.runs:
         others = ", ".join(sorted(saved.passed_over)) or "none"
         hint = "" if task in TASKS else did_you_mean(task, {*TASKS, *saved.passed_over})

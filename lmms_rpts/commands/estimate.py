@@ -18,6 +18,7 @@ from lmms_rpts.runs.record import cost_function
 from lmms_rpts.runs.responses import read_responses
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import ReasoningDocument, missing_fields
+from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import TASKS, read_questions
 
 _ABOUT = (
@@ -62,7 +63,8 @@ def estimate(
     if settings.judge and backend_of(settings.judge).free:
         typer.echo(f"The judge {settings.judge!r} costs nothing.")
         return
-    saved, options, rows = read_responses(samples) if samples else None, Options.of(settings), []
+    saved = read_responses(samples, layouts=LAYOUTS) if samples else None
+    options, rows = Options.of(settings), []
     for task, docs in [pair for name in tasks for pair in _documents(name, include_path).items()]:
         chosen: Docs = docs[:limit]
         responses: list[str] | None = None

@@ -4,12 +4,20 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field as of_dataclass
-from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
-from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError
+from pydantic import (
+    ConfigDict,
+    Field,
+    PlainValidator,
+    PrivateAttr,
+    SkipValidation,
+    TypeAdapter,
+    ValidationError,
+)
 from typing_extensions import Self
 
 from lmms_rpts.base.escaping import shorten, storable
@@ -33,9 +41,9 @@ def unset(default: Any, description: str) -> Any:
 
 
 def as_text(value: object) -> str:
-    """Any value of a document, as text for a record."""
+    """Any value of a document, as text for a record; None is empty."""
     try:
-        return value if isinstance(value, str) else str(value)
+        return "" if value is None else str(value)
     except Exception:  # any error of a third-party type; an integer of 5000 digits
         return f"this {type(value).__name__}"
 
@@ -51,8 +59,6 @@ OwnId = Annotated[Any, PlainValidator(_own_id)]
 
 
 # --- questions, and what judges say
-
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -85,10 +91,6 @@ class ShownQuestion:
         return " | ".join(self.gold) if self.right is None else self.options[self.right]
 
 
-class VersionError(FieldError):
-    """A record of another version; the message has the remedy."""
-
-
 class Asked(Model):
     """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
 
@@ -103,19 +105,16 @@ class Asked(Model):
     _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
 
     @classmethod
-    def of(
-        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
-    ) -> Self:
+    def of(cls, doc: Mapping[str, Any], /, **known: Any) -> Self:
         """The question as far as a record can hold it: odd documents must not lose paid replies.
 
         Args:
             doc: the document: its fields are texts, numbers or lists of these.
-            names: names in the document, where they differ.
             known: values that are not read from the document.
         """
         given = {}
         for name, field in cls.model_fields.items():
-            key = names.get(name, field.alias or name)
+            key = field.alias or name
             if name not in known and not field.exclude and (key in doc or field.is_required()):
                 given[name] = doc.get(key)
         try:
@@ -169,25 +168,55 @@ class Asked(Model):
 
 
 def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    if annotation is Any:
-        return value
-    if get_origin(annotation) is Literal:
-        return value if value in parts else parts[0]
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    plain = getattr(plain, "__origin__", plain)
-    if plain is int:
-        whole = type(value) is int and 0 <= value < 2**63
-        return value if whole else None if optional else 0
-    if plain is float:
-        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
-    if plain is bool:
-        return bool(value)
-    return (None if optional else "") if value is None else as_text(value)
+    """What a field of this type can hold of an odd value: its text or texts, else nothing."""
+    texts = [as_text(part) for part in value] if isinstance(value, list | tuple) else ()
+    adapter = TypeAdapter[Any](annotation)
+    for candidate in (as_text(value), texts, (), None, 0, *get_args(annotation)):
+        with suppress(ValidationError):
+            return adapter.validate_python(candidate)
+    return value
+
+
+# Number of characters of a prompt that stand for a question
+_LONGEST = 20_000
+# The line that stands for an image in a turn
+_IMAGE = "[image]"
+
+
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What lmms-eval logged of a document: its prompt, a text or messages, and its gold answer."""
+
+    prompt: Any = None
+    gold: Any = None
+
+    @property
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """Role and text of each turn of the prompt; of one without messages, the role is empty."""
+        if isinstance(self.prompt, str):
+            return (("", storable(self.prompt)),)
+        turns = []
+        for message in self.prompt if isinstance(self.prompt, list) else []:
+            content = message.get("content") if isinstance(message, dict) else None
+            parts = content if isinstance(content, list) else [content]
+            texts = [part.get("text", _IMAGE) if isinstance(part, dict) else part for part in parts]
+            text = "\n".join(storable(text) for text in texts if isinstance(text, str))
+            turns += [(storable(str(message.get("role", ""))), text)] if text else []
+        return tuple(turns)
+
+    @property
+    def question(self) -> str:
+        """The prompt as one text."""
+        return "\n".join(text for _, text in self.turns)[:_LONGEST]
+
+    @property
+    def target(self) -> str:
+        """The gold answer; empty if it is no text."""
+        return storable(self.gold[:_LONGEST]) if isinstance(self.gold, str) else ""
+
+
+NOTHING_LOGGED = Logged()
+_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": NOTHING_LOGGED}
 
 
 class FromJudge(Model):
@@ -244,22 +273,18 @@ class Record(Model):
     response that the score depends on, with ``judge``: a short name of the judge or grader. Records
     that were read from samples also have the fields that lmms-eval saves next to a record:
     ``repeat``, the number of the response among those to the document; ``text``, the response;
-    ``tokens``, its number of tokens.
+    ``tokens``, its number of tokens; ``logged``, what it saves of the document.
 
     Attributes:
         SCHEMA, VERSION: the JSON fields ``schema`` and ``schema_version``.
         SCORE: name of the score field; it is read as null if the outcome is unscored.
         BENCHMARK: name of the benchmark in messages.
-        FILTER: the filter of lmms-eval that writes the record.
-        AGAIN: how to create such records again, for messages.
     """
 
     SCHEMA: ClassVar[str]
     VERSION: ClassVar[int] = 1
     SCORE: ClassVar[str] = "score"
     BENCHMARK: ClassVar[str]
-    FILTER: ClassVar[str]
-    AGAIN: ClassVar[str] = "run the task again"
 
     outcome: Literal["scored", "unscored", "no_steps"] = Field(
         description="whether the response has a score; `no_steps`: no step could be read, which "
@@ -272,6 +297,7 @@ class Record(Model):
     repeat: Whole = Field(default=0, exclude=True)
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
+    logged: SkipValidation[Logged] = Field(default=NOTHING_LOGGED, exclude=True)
 
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
@@ -294,19 +320,16 @@ class Record(Model):
 
     @classmethod
     def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
-        """Read one record; ``beside`` are ``repeat``, ``text`` and ``tokens``, if known."""
-        if not isinstance(value, dict):
-            raise FieldError(f"the record should be an object, not {shown(value)}")
-        if value.get("schema") != cls.SCHEMA:
-            raise FieldError(f"it was not scored by {cls.FILTER} (no schema {cls.SCHEMA})")
-        version = value.get("schema_version")
-        if type(version) is not int or version != cls.VERSION:
-            raise VersionError(
-                f"it was written with schema version {shown(version)}, but this lmms-rpts reads "
-                f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
+        """Read one record; ``beside``: ``repeat``, ``text``, ``tokens``, ``logged``, if known."""
+        if not isinstance(value, dict) or value.get("schema") != cls.SCHEMA:
+            raise FieldError(f"{shown(value)} is no record of {cls.BENCHMARK} ({cls.SCHEMA})")
+        if value.get("schema_version") != cls.VERSION:
+            raise FieldError(
+                f"it has schema version {shown(value.get('schema_version'))}, but this lmms-rpts "
+                f"reads version {cls.VERSION}: use the lmms-rpts that wrote it"
             )
         # Fields next to a record are never read from it.
-        fields: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
+        fields: dict[str, Any] = {**value, **_BESIDE, **beside}
         if isinstance(value.get("instance"), dict):
             fields["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
         if value.get("outcome") == "unscored":
@@ -324,7 +347,7 @@ class Record(Model):
         """Raise a FieldError if fields contradict each other, as in a file that was changed."""
 
     def to_json(self) -> str:
-        """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""
+        """The record as a JSON object on one line, without what is read next to it."""
         fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
         fields |= self.model_dump(by_alias=True)
         # Replaces surrogates also in unchecked values, such as a judge's reply.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from os.path import commonpath
@@ -181,16 +181,17 @@ def join_rounds(rounds: Sequence[Run], label: str) -> Run:
     """The rounds of a model as one run: each has further responses to the same documents."""
     if len(rounds) == 1:
         return rounds[0]
-    repeats, responses = Counter[tuple[str, int]](), list[Any]()
-    for record in (record for run in rounds for record in run.responses):
+    joined, repeats, responses = join_runs(rounds), Counter[tuple[str, int]](), list[Any]()
+    for record in joined.responses:
         document = record.place[:2]
         responses.append(record.model_copy(update={"repeat": repeats[document]}))
         repeats[document] += 1
-    return replace(join_runs(rounds, responses), label=label)
+    return replace(joined, label=label, responses=tuple(responses))
 
 
-def join_runs(runs: Sequence[Run], responses: Iterable[Any]) -> Run:
-    """One run of these runs of one model, with these responses."""
+def join_runs(runs: Sequence[Run]) -> Run:
+    """One run of the responses of these runs of one model."""
+    responses = (record for run in runs for record in run.responses)
     ordered = sorted(responses, key=lambda record: (*record.instance.key, *record.place))
     folders, models = ([run.path[at] for run in runs] for at in (0, 1))
     path = (commonpath(folders) if folders[0] else "", models[0] if len({*models}) == 1 else "")

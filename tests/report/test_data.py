@@ -230,7 +230,6 @@ class _Question(Asked):
 class _Record(AnswerRecord):
     SCHEMA: ClassVar[str] = "shapes.answer"
     BENCHMARK: ClassVar[str] = "Shapes"
-    FILTER: ClassVar[str] = "shapes_grade"
 
     instance: _Question = Field(description="the question")
     settings: GradedHow = Field(description="how the answer was graded")

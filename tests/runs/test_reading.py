@@ -20,7 +20,7 @@ from loguru import logger
 
 from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs import reading
-from lmms_rpts.runs.reading import RunError, model_of, read_logged
+from lmms_rpts.runs.reading import RunError, model_of
 from lmms_rpts.runs.run import Run, join_rounds, name_runs, of_task, rounds_of
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rome.scorer import RomeRecord
@@ -140,7 +140,7 @@ def test_samples_of_other_tasks_are_ignored_beside_ours(tmp_path: Path, found: o
     (tmp_path / "elsewhere" / f"{DATE}_results.json").write_text("{broken")
     assert read_one(tmp_path).files == (file,)
     assert read_one(file.with_name(f"{DATE}_results.json")).files == (file,)
-    refused(other, says=[f"{other}, line 1", "of mme hold no record of RPTS", "pass a run"])
+    refused(other, says=[str(other), "hold no record of RPTS", "pass a run"])
     file.unlink()
     refused(tmp_path, says=[str(tmp_path), "hold no record of RPTS", other.name, "lmms-rpts score"])
 
@@ -161,7 +161,7 @@ def test_paths_without_a_run(path: str, tmp_path: Path, monkeypatch: pytest.Monk
     # The empty path is the current folder. Of a misspelt path with "=", the whole is named.
     told = "does not exist" if path else "No samples"
     refused(path, says=[told, "t=0/x" if "t=0" in path else ""])
-    refused(says=["No run found: pass", "--output_path"])
+    assert read() == []
 
 
 @table("content", b"", b"{", b"[]", b"7", b"\xff\xfe{", b'{"a": ' + b"1" * 5000 + b"}")
@@ -177,8 +177,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
 # --- damaged samples
 
 REMEDY = re.compile(
-    r"[Cc]opy (the file|it) again|[Pp]ass a |[Rr]un it again|score the "
-    r"responses again|use the lmms-rpts that wrote it|use one file per run|check its"
+    r"copy it again|pass a run|Run it again|use one file per run"
 )
 
 
@@ -206,12 +205,9 @@ def test_a_file_that_breaks_off(good: Path) -> None:
         if end == start:
             assert read_one(good).responses == expected[:2]
         else:
-            damaged(good, "not a complete JSON object", "delete this line", line=3)
+            damaged(good, "cannot be read", "delete this line", line=3)
     good.write_bytes(content[:-1])
     assert read_one(good).responses == expected
-    for end in range(1, content.index(b"\n"), 13):
-        good.write_bytes(content[:end])
-        damaged(good, "not a complete JSON object")
     for empty in ("", " \n\t\r\n\n", "\ufeff\n"):
         good.write_text(empty, encoding="utf-8")
         damaged(good, "is empty", line=None)
@@ -242,15 +238,12 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
     ({"doc_id": -1}, {}, "doc_id should be greater than or equal to 0"),
     ({"doc_id": "1"}, {}, "doc_id should be a whole number"),
     ({"doc_id": []}, {}, "doc_id should be a whole number"),
-    ({}, {"rpts": 1.5}, "rpts should be less than or equal to 1, not 1.5: the file was changed"),
+    ({}, {"rpts": 1.5}, "rpts should be less than or equal to 1, not 1.5. The file was changed"),
     ({}, {"rpts": float("nan")}, "rpts should be a finite number"),
     ({}, {"schema_version": 2}, "schema version 2, but this lmms-rpts reads version 1"),
     ({}, {"steps": [0] * 9}, "steps[0] should be an object"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "the file was changed"),
-    ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "the file was changed"),
-    ({"filtered_resps": "B"}, {}, "hold no record of RPTS"),
-    ({"filtered_resps": []}, {}, "hold no record of RPTS"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.other"}'}, {}, "hold no record of RPTS"),
+    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "The file was changed"),
+    ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "The file was changed"),
 )
 def test_a_damaged_value_is_named(
     good: Path, changes: dict[str, Any], inner: dict[str, Any], said: str
@@ -266,7 +259,7 @@ def test_a_damaged_value_is_named(
 def test_pipelines_and_processes_that_write_a_document_twice(good: Path) -> None:
     """Several processes repeat lines; of several filter pipelines, one writes the record."""
     expected, entries = read_one(good).responses, rows(good)
-    again = entries[0] | {"doc_hash": "1" * 64, "token_counts": [{"output_tokens": 9}]}
+    again = entries[0] | {"doc_hash": "1" * 64}
     others = [entry | {"filtered_resps": "B"} for entry in entries]
     rewrite(good, [*others, *entries, *entries, again])
     assert read_one(good).responses == read_one(good.parent).responses == expected
@@ -291,7 +284,6 @@ def test_a_document_with_two_responses_is_of_two_runs(good: Path, change: dict[s
     ({"resps": "a", "token_counts": [{"output_tokens": -1}]}, ["a", None], None),
     ({"resps": [None, 7], "token_counts": [{"output_tokens": True}]}, [None, None], None),
     ({"resps": None, "token_counts": [None]}, [None, None], None),
-    ({"token_counts": {"output_tokens": 9}}, [True, None], None),
 )
 def test_texts_and_tokens_of_responses(
     good: Path, change: dict[str, Any], texts: list[Any], tokens: int | None
@@ -299,7 +291,7 @@ def test_texts_and_tokens_of_responses(
     row = rows(good)[0]
     row |= {"filtered_resps": [row["filtered_resps"]] * 2} | change
     first, second = read_one(altered(good, [row])).responses
-    assert [first.text, second.text] == [row["resps"][0] if t is True else t for t in texts]
+    assert [first.text, second.text] == texts
     # lmms-eval counts only the first response.
     assert (first.tokens, second.tokens) == (tokens, None)
 
@@ -325,12 +317,11 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
     ]
     first, second, third = rows(good)
     rewrite(good, [first | {"input": turns}, second | {"input": 7, "target": None}, third, [1]])
-    keys = [("rpts_eval_en", at) for at in (1, 2, 3)]
-    found = read_logged([good], {*keys})
-    assert found[keys[0]].turns == (("system", "Be brief."), ("user", "[image]\nWhich?"))
-    assert found[keys[0]].question == "Be brief.\n[image]\nWhich?"
-    assert (found[keys[1]].question, found[keys[1]].target) == ("", "")
-    assert (found[keys[2]].turns, found[keys[2]].target) == ((("", "Context: ..."),), "agree")
+    asked, odd, text = (record.logged for record in read_one(good).responses)
+    assert asked.turns == (("system", "Be brief."), ("user", "[image]\nWhich?"))
+    assert asked.question == "Be brief.\n[image]\nWhich?"
+    assert (odd.question, odd.target) == ("", "")
+    assert (text.turns, text.target) == ((("", "Context: ..."),), "agree")
 
 
 # --- names of models and runs
@@ -445,9 +436,9 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     "parts, missing",
     # offset, number of documents in the samples, limit
     (((0, 3, 3), (3, 3, 3), (6, 2, 3)), None),
-    (((0, 3, 3), (6, 2, 3)), "3 to 5"),
+    (((0, 3, 3), (6, 2, 3)), "3, 4, 5"),
     (((0, 3, 3), (3, 2, 3), (6, 1, 3)), "5, 7"),
-    (((0, 3, 3), (3, 3, 3)), "6 to 7"),
+    (((0, 3, 3), (3, 3, 3)), "6, 7"),
     (((0, 8, None),), None),
     (((2, 3, 3),), None),
     (((2, 2, 3.0),), "4"),

@@ -87,7 +87,6 @@ class CmmathRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.cmmath"
     BENCHMARK: ClassVar[str] = "CMMaTH"
-    FILTER: ClassVar[str] = "cmmath_grade"
 
     instance: Problem = Field(description="the problem, without its images")
     settings: CmmathGrading = Field(description="how the answer was graded")

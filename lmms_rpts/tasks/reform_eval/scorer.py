@@ -68,7 +68,6 @@ class ReformRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.reform"
     BENCHMARK: ClassVar[str] = "ReForm-Eval"
-    FILTER: ClassVar[str] = "reform_answer"
 
     instance: ReformQuestion = Field(description="one duplicate of the sample, without its image")
     settings: ReformAsking = Field(  # type: ignore[assignment]  # no grader to choose

@@ -82,7 +82,6 @@ class RomeRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.rome"
     BENCHMARK: ClassVar[str] = "ROME"
-    FILTER: ClassVar[str] = "rome_answer"
 
     instance: RomeQuestion = Field(description="the question, without its images")
 
