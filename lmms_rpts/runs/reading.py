@@ -239,31 +239,38 @@ def _responses_in(line: bytes, task: str, records: Records) -> list[Record]:
     if mark is None or mark[1] not in records:
         return []
     kind, logged = records[mark[1]], Logged(entry.get("input"), entry.get("target"))
-    texts = [text if isinstance(text, str) else None for text in texts_of(entry.get("resps"))]
-    # lmms-eval counts the tokens of the first response only; thinking is included.
-    tokens = [counts.get("output_tokens") for counts in token_counts(entry)[:1]]
     where = {"task": task or entry.get("task", "task"), "doc_id": entry.get("doc_id")}
-    beside = enumerate(zip_longest(values, texts[: len(values)], tokens))
+    parsed = []
+    for value, response in zip_longest(values, responses_of(entry)[: len(values)]):
+        text, tokens = response or (None, {})
+        beside = {
+            "repeat": len(parsed),
+            "text": text if isinstance(text, str) else None,
+            # lmms-eval counts the tokens of the first response only; thinking is included.
+            "tokens": tokens.get("output_tokens") if not parsed else None,
+            "logged": logged,
+        }
+        parsed.append(kind.parse(json.loads(value), **where, **beside))
+    return parsed
+
+
+def responses_of(entry: Mapping[str, Any], name: str = "resps") -> list[tuple[Any, dict[str, int]]]:
+    """The responses in this field of a line of samples, with their token counts if there are any.
+
+    lmms-eval saves the list of a single request within a list.
+    """
+    texts, counts = entry.get(name), entry.get("token_counts")
+    texts = texts if isinstance(texts, list) else [texts]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    counts = (counts if isinstance(counts, list) else [counts])[: len(texts)]
     return [
-        kind.parse(json.loads(value), **where, repeat=at, text=text, tokens=count, logged=logged)
-        for at, (value, text, count) in beside
-    ]
-
-
-def texts_of(resps: Any) -> list[Any]:
-    """The responses in ``resps``: lmms-eval saves the list of a single request within a list."""
-    texts = resps if isinstance(resps, list) else [resps]
-    return texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
-
-
-def token_counts(entry: Mapping[str, Any]) -> list[dict[str, int]]:
-    """The token counts in a line of samples, one per response as far as they were counted."""
-    counts = entry.get("token_counts")
-    return [
-        {name: n for name in _COUNTS if type(n := count.get(name)) is int and 0 <= n < 2**63}
-        if isinstance(count, dict)
-        else {}
-        for count in (counts if isinstance(counts, list) else [counts])
+        (
+            text,
+            {name: n for name in _COUNTS if type(n := tokens.get(name)) is int and 0 <= n < 2**63},
+        )
+        if isinstance(tokens, dict)
+        else (text, {})
+        for text, tokens in zip_longest(texts, counts)
     ]
 
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import count, zip_longest
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -19,7 +19,7 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_rows, row_files
 from lmms_rpts.base.schema import first_fault
-from lmms_rpts.runs.reading import SAMPLES, texts_of, token_counts
+from lmms_rpts.runs.reading import SAMPLES, responses_of
 
 # A likelihood, and whether it is the largest: ['-1.5', 'False'], or one text ['(1.5, False)'],
 # perhaps in lists of options and of responses to one
@@ -335,16 +335,16 @@ def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
         )
-    texts = texts_of(entry.get(name))
-    if name not in entry or not texts or not all(isinstance(text, str | None) for text in texts):
+    responses = responses_of(entry, name) if name in entry else []
+    if not responses or not all(isinstance(text, str | None) for text, _ in responses):
         raise ResponsesError(f"{row.where} has no text as response or resps")
     return [
         SavedResponse(None if text is None else storable(text), tokens or None)
-        for text, tokens in zip_longest(texts, token_counts(entry)[: len(texts)])
+        for text, tokens in responses
     ]
 
 
 def _has_record(entry: Mapping[str, Any]) -> bool:
     """Whether a row has a record of this package."""
-    texts = texts_of(entry.get("filtered_resps"))
+    texts = (text for text, _ in responses_of(entry, "filtered_resps"))
     return any(isinstance(text, str) and _RECORD.search(text[:200]) for text in texts)
