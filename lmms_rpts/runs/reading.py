@@ -9,7 +9,6 @@ import re
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from itertools import zip_longest
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +17,7 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, printable, storable, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.record import Logged, Record
+from lmms_rpts.runs.record import Logged, Record, responses_of
 from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
 
 SAMPLES = "_samples_"
@@ -33,7 +32,6 @@ _DAMAGED = (
     "The file was changed, or cut while it was written or copied: copy it again, score the "
     "responses again (lmms-rpts score), or delete this line if it is the last"
 )
-_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 Records = Mapping[str, type[Record]]
 """The types of records by their ``SCHEMA``."""
@@ -239,38 +237,19 @@ def _responses_in(line: bytes, task: str, records: Records) -> list[Record]:
     if mark is None or mark[1] not in records:
         return []
     kind, logged = records[mark[1]], Logged(entry.get("input"), entry.get("target"))
-    where = {"task": task or entry.get("task", "task"), "doc_id": entry.get("doc_id")}
-    parsed = []
-    for value, response in zip_longest(values, responses_of(entry)[: len(values)]):
-        text, tokens = response or (None, {})
-        beside = {
-            "repeat": len(parsed),
-            "text": text if isinstance(text, str) else None,
-            # lmms-eval counts the tokens of the first response only; thinking is included.
-            "tokens": tokens.get("output_tokens") if not parsed else None,
-            "logged": logged,
-        }
-        parsed.append(kind.parse(json.loads(value), **where, **beside))
-    return parsed
-
-
-def responses_of(entry: Mapping[str, Any], name: str = "resps") -> list[tuple[Any, dict[str, int]]]:
-    """The responses in this field of a line of samples, with their token counts if there are any.
-
-    lmms-eval saves the list of a single request within a list.
-    """
-    texts, counts = entry.get(name), entry.get("token_counts")
-    texts = texts if isinstance(texts, list) else [texts]
-    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
-    counts = (counts if isinstance(counts, list) else [counts])[: len(texts)]
+    responses = [*responses_of(entry), *[(None, {})] * len(values)]
     return [
-        (
-            text,
-            {name: n for name in _COUNTS if type(n := tokens.get(name)) is int and 0 <= n < 2**63},
+        kind.parse(
+            json.loads(value),
+            task=task or entry.get("task", "task"),
+            doc_id=entry.get("doc_id"),
+            repeat=at,
+            text=text if isinstance(text, str) else None,
+            # lmms-eval counts the tokens of the first response only; thinking is included.
+            tokens=None if at else tokens.get("output_tokens"),
+            logged=logged,
         )
-        if isinstance(tokens, dict)
-        else (text, {})
-        for text, tokens in zip_longest(texts, counts)
+        for at, (value, (text, tokens)) in enumerate(zip(values, responses, strict=False))
     ]
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from dataclasses import field as of_dataclass
+from itertools import zip_longest
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args
 
 from pydantic import (
@@ -177,10 +178,29 @@ def _recorded(value: Any, annotation: Any) -> Any:
     return value
 
 
+# --- what lmms-eval logs beside a record
+
 # Number of characters of a prompt that stand for a question
 _LONGEST = 20_000
 # The line that stands for an image in a turn
 _IMAGE = "[image]"
+_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
+
+
+def responses_of(entry: Mapping[str, Any], name: str = "resps") -> list[tuple[Any, dict[str, int]]]:
+    """The responses in this field of a line of samples, with their token counts if there are any.
+
+    lmms-eval saves the list of a single request within a list.
+    """
+    texts, counts = entry.get(name), entry.get("token_counts")
+    texts = texts if isinstance(texts, list) else [texts]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    counts = counts if isinstance(counts, list) else [counts]
+    counts = [tokens if isinstance(tokens, dict) else {} for tokens in counts[: len(texts)]]
+    return [
+        (text, {name: n for name in _COUNTS if type(n := tokens.get(name)) is int and n >= 0})
+        for text, tokens in zip_longest(texts, counts, fillvalue={})
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +237,9 @@ class Logged:
 
 NOTHING_LOGGED = Logged()
 _BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": NOTHING_LOGGED}
+
+
+# --- records
 
 
 class FromJudge(Model):

@@ -19,7 +19,8 @@ from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_rows, row_files
 from lmms_rpts.base.schema import first_fault
-from lmms_rpts.runs.reading import SAMPLES, responses_of
+from lmms_rpts.runs.reading import SAMPLES
+from lmms_rpts.runs.record import responses_of
 
 # A likelihood, and whether it is the largest: ['-1.5', 'False'], or one text ['(1.5, False)'],
 # perhaps in lists of options and of responses to one
@@ -106,11 +107,6 @@ class SavedDocument:
             responses = _responses_in(entry, row)
             for response in responses if at is None else responses[at : at + 1]:
                 yield entry, response
-
-    @property
-    def file(self) -> Path:
-        """The file of its first row."""
-        return self.rows[0][0].file
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -218,7 +214,10 @@ def read_responses(
     if likelihoods and not groups:
         raise likelihoods
     for run, documents in groups.items():
-        saved.runs[run] = {key: _join(key, parts) for key, parts in documents.items()}
+        saved.runs[run] = {
+            key: _join(key, parts) if len(parts) > 1 else parts[0]
+            for key, parts in documents.items()
+        }
     return saved
 
 
@@ -253,7 +252,7 @@ def _add(
     except ValidationError as error:
         raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
     metrics, target = {"accuracy": entry.get("accuracy")}, entry.get("target")
-    if not (has_record := _has_record(entry)):
+    if not (has_record := "filtered_resps" in entry and _has_record(entry)):
         others = {name: value for name, value in entry.items() if name not in _NOT_METRICS}
         metrics = {name: v for name, v in others.items() if isinstance(v, int | float | dict)}
     document = SavedDocument(
@@ -270,7 +269,7 @@ def _add(
         return
     # Further rows for a question are further rounds.
     first = next(at for at in count() if key not in groups.get(RunKey(run.model, at), {}))
-    if first and not run.model and groups[RunKey("", 0)][key][0].file == row.file:
+    if first and not run.model and groups[RunKey("", 0)][key][0].rows[0][0].file == row.file:
         raise ResponsesError(
             f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
             "apart: name the field of the model's name 'model', or write a file per round"
@@ -290,14 +289,15 @@ def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
     first, chosen = parts[0], [*parts]
     if first.is_logged:
         chosen = [part for part in parts if part.has_record] or chosen
-    other = next((part for part in parts if part.file != first.file), None)
-    if first.is_logged and other is None:
-        other = next((part for part in chosen if part.texts != chosen[0].texts), None)
+    places = [part.rows[0][0] for part in parts]
+    other = next((row for row in places if row.file != places[0].file), None)
+    if other is None and first.is_logged and len({part.texts for part in chosen}) > 1:
+        other = places[-1]
     if other is not None:
         raise ResponsesError(
-            f"{other.rows[0][0].where}: document {key.name} of {key.task} was already read from "
-            f"{first.file}, perhaps from another run. Pass one file, or a folder with one run. (Or "
-            "the outputs of several filter pipelines for one response: run the task with "
+            f"{other.where}: document {key.name} of {key.task} was already read from "
+            f"{places[0].file}, perhaps from another run. Pass one file, or a folder with one run. "
+            "(Or the outputs of several filter pipelines for one response: run the task with "
             "--reasoning_tags none, so that lmms-eval saves complete responses.)"
         )
     rows = [row for part in chosen for row in part.rows]
@@ -312,9 +312,9 @@ def _entry_of(row: Row, layouts: Sequence[Layout]) -> Mapping[str, Any]:
     """The fields of a row by the names of lmms-eval; a blank cell is a null, a failed request."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
-    for layout in layouts:
-        if (fields := layout(row)) is not None:
-            return fields
+    if {"response", "resps", "filtered_resps"}.isdisjoint((*row.fields, *row.cells)):
+        published = (layout(row) for layout in layouts)
+        return next((fields for fields in published if fields is not None), row.fields)
     return {"response": None, **row.fields} if "response" in row.cells else row.fields
 
 

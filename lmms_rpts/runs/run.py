@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from operator import attrgetter
 from os.path import commonpath
@@ -41,7 +41,7 @@ class Run:
 
     def __repr__(self) -> str:
         responses = count(len(self.responses), "response")
-        documents = count(len(self.grouped(attrgetter("key"))), "document")
+        documents = count(len({record.instance.key for record in self.responses}), "document")
         tasks = shorten(", ".join(self.tasks) or "no task", 60)
         return (
             f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
@@ -68,13 +68,6 @@ class Run:
         """Why judging stopped before its end; None if it did not."""
         reason = value_at(self.results, "usage", "judges", "stopped")
         return reason if isinstance(reason, str) else None
-
-    def grouped(self, key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
-        """The responses by a property of their instances."""
-        groups: dict[Any, list[Any]] = {}
-        for record in self.responses:
-            groups.setdefault(key(record.instance), []).append(record)
-        return groups
 
 
 def of_task(run: Run, task: str | None) -> Run | None:

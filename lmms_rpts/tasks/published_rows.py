@@ -23,9 +23,7 @@ def prediction(row: Row) -> Mapping[str, Any] | None:
     """
     fields = row.fields
     answered = {"raw_answer", "answer", "reason"} & {*fields, *row.cells}
-    if not answered or {"response", "resps"} & fields.keys():
-        return None
-    if "question_id" not in fields and not row.key:
+    if not answered or ("question_id" not in fields and not row.key):
         return None
     rounds = fields.get("num_inferences")
     answers = _rounds_of(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
@@ -56,7 +54,7 @@ def prediction(row: Row) -> Mapping[str, Any] | None:
 def code_result(row: Row) -> Mapping[str, Any] | None:
     """A row of the results of CMMaTH's code; None: it is another."""
     fields = row.fields
-    if not {"problem_id", "model_response"} <= fields.keys() or {"id", "response"} & fields.keys():
+    if not {"problem_id", "model_response"} <= fields.keys() or "id" in fields:
         return None
     return {**fields, "id": fields["problem_id"], "response": fields["model_response"]}
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loguru import logger
 
-from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs import reading
 from lmms_rpts.runs.reading import RunError, model_of
 from lmms_rpts.runs.run import Run, join_rounds, name_runs, of_task, rounds_of
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rome.scorer import RomeRecord
-from tests.support import lmms
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import RECORDS, make_record, scoring_with, write_run
 from tests.support.tables import table
@@ -123,7 +119,6 @@ def test_responses_are_sorted_by_task_document_and_repeat(tmp_path: Path) -> Non
         *((3, 0), (3, 1)),
         *((0, 0), (9, 0), (9, 1), (10, 0)),
     ]
-    assert [len(each) for each in run.grouped(attrgetter("key")).values()] == [2, 1, 2, 1]
     assert [each.tokens for each in run.responses][:2] == [17, None]
     assert [each.rpts is None for each in run.responses][:2] == [False, True]
     chinese = of_task(run, "rpts_eval_zh")
@@ -176,9 +171,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
 
 # --- damaged samples
 
-REMEDY = re.compile(
-    r"copy it again|pass a run|Run it again|use one file per run"
-)
+REMEDY = re.compile(r"copy it again|pass a run|Run it again|use one file per run")
 
 
 @pytest.fixture
@@ -334,15 +327,11 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
     ("model_version=gpt-4o,tp=1", "gpt-4o"),
     ("name=mine,pretrained=lab/model", "mine"),
     ("samples=/data/careful.jsonl", "careful"),
-    (r"pretrained=C:\models\model-7b", "model-7b"),
     ("pretrained=.", "wrapper"),
-    ("pretrained", "wrapper"),
     (",=,,=x,", "wrapper"),
     ({"pretrained": "lab/model", "tp": 1, "dtype": None}, "model"),
     (7, "wrapper"),
     ("pretrained=lab/a\n\tb\x1b[31m\x00", "a b�[31m�"),
-    ("pretrained=lab/\ud800", "�"),
-    ("pretrained=lab/\u200b", "�"),
     ("model=https://h/x?token=SECRET-1", "x?token=***"),
 )
 def test_names_of_models(arguments: object, name: str | None) -> None:
@@ -355,11 +344,9 @@ def test_names_of_models(arguments: object, name: str | None) -> None:
     # Folders that the user chose, as in the README: replayed responses.
     ({"r/small": "", "r/large": ""}, ["r/small", "r/large"], ["small", "large"]),
     ({"r/small": "", "r/large": ""}, ["r"], ["large", "small"]),
-    ({"r/small": ""}, ["."], ["small"]),
     # Folders that lmms-eval made for models are shown as the models.
     ({"r": A, "r/.": "pretrained=lab/b"}, ["r"], ["b", "model-a"]),
     ({"r": "pretrained=a/ckpt", "r/.": "pretrained=b/ckpt"}, ["r"], ["a/ckpt", "b/ckpt"]),
-    ({"r": "pretrained=/disk/1/ckpt/"}, ["r"], ["ckpt"]),
     ({"a/ckpt": "", "b/ckpt": ""}, ["b", "a"], ["b/ckpt", "a/ckpt"]),
     ({"t0": A, "t1": A}, ["."], ["t0", "t1"]),
     ({"small": "", "r/small": ""}, ["small", "r"], ["w/small", "r/small"]),
@@ -369,7 +356,6 @@ def test_names_of_models(arguments: object, name: str | None) -> None:
     ({"r/small": "", "r/large": ""}, ["large=r/small", "r/large"], ["large", "r/large"]),
     ({"r/small": ""}, ["lab/a=r"], ["lab/a"]),
     ({"r/small": ""}, ["a\x1b[31m\n=r"], ["a�[31m"]),
-    ({"r/small": ""}, [" =r"], ["small"]),
     ({"x=run": ""}, ["x=run"], ["x=run"]),
     ({"t=0/run": ""}, ["t=0/run"], ["run"]),
     ({"t=0/run": ""}, ["a=t=0/run"], ["a"]),
@@ -437,9 +423,7 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     # offset, number of documents in the samples, limit
     (((0, 3, 3), (3, 3, 3), (6, 2, 3)), None),
     (((0, 3, 3), (6, 2, 3)), "3, 4, 5"),
-    (((0, 3, 3), (3, 2, 3), (6, 1, 3)), "5, 7"),
     (((0, 3, 3), (3, 3, 3)), "6, 7"),
-    (((0, 8, None),), None),
     (((2, 3, 3),), None),
     (((2, 2, 3.0),), "4"),
     (((0, 2, 0.25),), None),
@@ -477,14 +461,6 @@ def test_other_settings_models_and_documents_are_not_merged(
     change = {"model": A, "doc": 1} | change
     write(tmp_path / "two", change.pop("doc"), **change)
     assert len(set(labels(tmp_path))) == 2
-
-
-def test_without_results_only_one_folder_is_one_run(tmp_path: Path) -> None:
-    for place, doc_id, date in (("a/out", 0, "1"), ("b/out", 1, "2"), ("b/out", 2, "3")):
-        file = write(tmp_path / place, doc_id, date=date)
-        file.with_name(f"{date}_results.json").unlink()
-    runs = read(tmp_path)
-    assert [(run.label, len(run.responses)) for run in runs] == [("a/out", 1), ("b/out", 2)]
 
 
 def test_a_label_merges_parts_with_different_checkpoints(tmp_path: Path) -> None:
@@ -525,22 +501,3 @@ def test_the_order_of_paths_does_not_matter(
     assert all(any(run.responses == each.responses for each in expected) for run in runs)
     first = {each.steps[0].score for each in runs[0].responses}
     assert order[0] / 10 in first, "the run that was named first comes first"
-
-
-def test_the_demo_is_read_as_it_was_written(demo: lmms.Run) -> None:
-    runs = read(demo.folder)
-    assert sorted((run.label, len(run.responses)) for run in runs) == [
-        ("careful", 14),
-        ("lucky", 14),
-    ]
-    for run in runs:
-        results = run.results["results"]["rpts_demo"]
-        for name in run.responses[0].metrics:
-            known = [v for each in run.responses if (v := each.metrics[name]) is not None]
-            mean = sum(known) / len(known) if known else math.nan
-            assert mean == pytest.approx(results[f"{name},none"], nan_ok=True, abs=1e-12), name
-        for response in run.responses:
-            scores = [step.score for step in response.steps if step.score is not None]
-            scoring, tree = response.settings, response.tree()
-            again = rpts_score(tree, scores, scoring.decay, scoring.focus_height)
-            assert response.rpts == again
