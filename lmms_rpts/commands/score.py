@@ -210,7 +210,7 @@ def _plans(
         )
     scorer, rows = read(samples[0], str(task), formulation)
     documents: dict[int, SavedDocument | None] = {
-        at: SavedDocument([(Row(samples[0], f"row {at}", at, {"response": text}), None)])
+        at: SavedDocument([Row(samples[0], f"row {at}", at, {"response": text})])
         for at, (_, text) in enumerate(rows)
     }
     only = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))

@@ -196,11 +196,12 @@ def responses_of(entry: Mapping[str, Any], name: str = "resps") -> list[tuple[An
     texts = texts if isinstance(texts, list) else [texts]
     texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
     counts = counts if isinstance(counts, list) else [counts]
-    counts = [tokens if isinstance(tokens, dict) else {} for tokens in counts[: len(texts)]]
-    return [
-        (text, {name: n for name in _COUNTS if type(n := tokens.get(name)) is int and n >= 0})
-        for text, tokens in zip_longest(texts, counts, fillvalue={})
-    ]
+    responses = []
+    for text, tokens in zip_longest(texts, counts[: len(texts)]):
+        known = tokens if isinstance(tokens, dict) else {}
+        whole = {name: n for name in _COUNTS if type(n := known.get(name)) is int and n >= 0}
+        responses.append((text, whole))
+    return responses
 
 
 @dataclass(frozen=True, slots=True)

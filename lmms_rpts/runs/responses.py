@@ -83,30 +83,25 @@ class SavedDocument:
     """Where the responses to a document are, and what else was logged of it.
 
     Attributes:
-        rows: its rows, each with the number of its response if the row holds all rounds. Rows of
-            JSON lines are without their fields, and are read again.
+        rows: its rows. Those of JSON lines are without their fields, and are read again.
         metrics: the values of the metrics that were logged; ``target``: the logged gold answer.
-        layouts: the layouts that its rows may have.
         is_logged: whether lmms-eval wrote them; ``has_record``: with a record of this package.
         texts: hash of the responses.
     """
 
-    rows: list[tuple[Row, int | None]]
+    rows: list[Row]
     metrics: dict[str, Any] = field(default_factory=dict)
     target: str | None = None
-    layouts: Sequence[Layout] = ()
     is_logged: bool = False
     has_record: bool = False
     texts: int = 0
 
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
-        for row, at in self.rows:
+        for row in self.rows:
             row = row if row.offset is None else read_line_at(row.file, row.offset)
-            entry = _entry_of(row, self.layouts)
-            responses = _responses_in(entry, row)
-            for response in responses if at is None else responses[at : at + 1]:
-                yield entry, response
+            for response in _responses_in(row):
+                yield row.fields, response
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -196,8 +191,8 @@ def read_responses(
             continue
         try:
             for row in read_rows(file):
-                entry = _entry_of(row, layouts)
-                own_task = entry.get("task", task or default_task)
+                row = _with_our_names(row, layouts)
+                own_task = row.fields.get("task", task or default_task)
                 if not isinstance(own_task, str):
                     raise ResponsesError(
                         f'{row.where} has no "task": add it to each line (for lmms-rpts score: '
@@ -206,7 +201,7 @@ def read_responses(
                 if only is not None and own_task not in only:
                     saved.passed_over.add(own_task)
                     continue
-                _add(groups, row, own_task, entry, layouts)
+                _add(groups, row, own_task)
                 saved.files += [file] * (file not in saved.files)
         except LikelihoodError as error:
             likelihoods = likelihoods or error
@@ -234,10 +229,9 @@ def _files(paths: Sequence[str | Path]) -> list[Path]:
     return files
 
 
-def _add(
-    groups: _Groups, row: Row, task: str, entry: Mapping[str, Any], layouts: Sequence[Layout]
-) -> None:
+def _add(groups: _Groups, row: Row, task: str) -> None:
     """Add a row to those of the same document of the same run."""
+    entry = row.fields
     kind = next((name for name in ("doc_id", "id") if name in entry), None)
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
@@ -245,7 +239,7 @@ def _add(
     name = entry[kind]
     if isinstance(name, float) and name.is_integer():
         name = int(name)  # pandas writes whole numbers so, in a column with gaps
-    key, responses = DocumentKey(task, kind, str(name)), _responses_in(entry, row)
+    key, responses = DocumentKey(task, kind, str(name)), _responses_in(row)
     named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
     try:
         run = _RUN.validate_python(named)  # numbers may be texts
@@ -256,10 +250,9 @@ def _add(
         others = {name: value for name, value in entry.items() if name not in _NOT_METRICS}
         metrics = {name: v for name, v in others.items() if isinstance(v, int | float | dict)}
     document = SavedDocument(
-        [(row if row.offset is None else replace(row, fields={}), None)],
+        [row if row.offset is None else replace(row, fields={})],
         metrics,
         target if isinstance(target, str) else None,
-        layouts,
         is_logged="response" not in entry,
         has_record=has_record,
         texts=hash(tuple(response.text for response in responses)),
@@ -269,14 +262,15 @@ def _add(
         return
     # Further rows for a question are further rounds.
     first = next(at for at in count() if key not in groups.get(RunKey(run.model, at), {}))
-    if first and not run.model and groups[RunKey("", 0)][key][0].rows[0][0].file == row.file:
+    if first and not run.model and groups[RunKey("", 0)][key][0].rows[0].file == row.file:
         raise ResponsesError(
             f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
             "apart: name the field of the model's name 'model', or write a file per round"
         )
-    for at in range(len(responses)):
-        part = replace(document, rows=[(document.rows[0][0], at)])
-        groups.setdefault(RunKey(run.model, first + at), {})[key] = [part]
+    for at, response in enumerate(responses, first):
+        fields = {"response": response.text, "token_counts": response.tokens}
+        part = replace(document, rows=[replace(row, fields=fields)])
+        groups.setdefault(RunKey(run.model, at), {})[key] = [part]
 
 
 def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
@@ -289,7 +283,7 @@ def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
     first, chosen = parts[0], [*parts]
     if first.is_logged:
         chosen = [part for part in parts if part.has_record] or chosen
-    places = [part.rows[0][0] for part in parts]
+    places = [part.rows[0] for part in parts]
     other = next((row for row in places if row.file != places[0].file), None)
     if other is None and first.is_logged and len({part.texts for part in chosen}) > 1:
         other = places[-1]
@@ -308,22 +302,26 @@ def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
 # --- the responses in a row
 
 
-def _entry_of(row: Row, layouts: Sequence[Layout]) -> Mapping[str, Any]:
-    """The fields of a row by the names of lmms-eval; a blank cell is a null, a failed request."""
+def _with_our_names(row: Row, layouts: Sequence[Layout]) -> Row:
+    """The row with the names of lmms-eval; a blank cell is a null, a failed request."""
     if row.fault:
         raise ResponsesError(f"{row.where} {row.fault}")
-    if {"response", "resps", "filtered_resps"}.isdisjoint((*row.fields, *row.cells)):
-        published = (layout(row) for layout in layouts)
-        return next((fields for fields in published if fields is not None), row.fields)
-    return {"response": None, **row.fields} if "response" in row.cells else row.fields
+    if "response" in row.cells:
+        return replace(row, fields={"response": None, **row.fields})
+    if {"response", "resps", "filtered_resps"}.isdisjoint(row.fields):
+        for layout in layouts:
+            if fields := layout(row):
+                return replace(row, fields=fields, offset=None)
+    return row
 
 
-def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
+def _responses_in(row: Row) -> list[SavedResponse]:
     """The responses in the fields of a row; a null is a failed request.
 
     Raises:
         ResponsesError: if there are none.
     """
+    entry = row.fields
     # lmms-eval omits "resps" if the filters changed nothing.
     name = next((name for name in ("response", "resps") if name in entry), "filtered_resps")
     if name == "filtered_resps" and _has_record(entry):
