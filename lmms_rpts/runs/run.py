@@ -6,7 +6,6 @@ import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
@@ -106,9 +105,9 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     ]
     if len({*labels}) < len(runs):
         # `lmms-rpts score` writes several models into one folder.
-        labels = _distinguish(labels, [(run.model, run.model) for run in runs])
-        judges = [(own, run.judges) for own, run in zip(labels, runs, strict=True)]
-        labels = _distinguish(labels, [(judge, f"{own} ({judge})") for own, judge in judges])
+        labels = _distinguish(labels, [run.model for run in runs])
+        judged = [f"{own} ({run.judges})" for own, run in zip(labels, runs, strict=True)]
+        labels = _distinguish(labels, judged)
     counts = Counter(labels)
     taken = {label for label in labels if counts[label] == 1}
     named = []
@@ -121,14 +120,11 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     return named
 
 
-def _distinguish(names: Sequence[str], options: Sequence[tuple[Hashable, str]]) -> list[str]:
-    """The names; one that stands with different values is replaced by the name of its value."""
-    pairs = {(name, value) for name, (value, _) in zip(names, options, strict=True)}
-    several = Counter(name for name, _ in pairs)
-    return [
-        better if several[name] > 1 else name
-        for name, (_, better) in zip(names, options, strict=True)
-    ]
+def _distinguish(names: Sequence[str], longer: Sequence[str]) -> list[str]:
+    """The names; one that stands with different longer ones is replaced by these."""
+    pairs = [*zip(names, longer, strict=True)]
+    several = Counter(name for name, _ in {*pairs})
+    return [other if several[name] > 1 else name for name, other in pairs]
 
 
 def shortest_ends(paths: Sequence[str]) -> list[str]:
@@ -164,9 +160,9 @@ def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
         rounds[0].label if len(rounds) == 1 else model
         for rounds, model in zip(sets, models, strict=True)
     ]
-    for better in (lambda run: f"{run.model} ({run.judges})", attrgetter("label")):
-        if len({*names}) < len(names):
-            names = _distinguish(names, [(at, better(rounds[0])) for at, rounds in enumerate(sets)])
+    if len({*names}) < len(names):
+        names = _distinguish(names, [f"{run.model} ({run.judges})" for run, *_ in sets])
+        names = _distinguish(names, [run.label for run, *_ in sets])
     return dict(zip(names, sets, strict=True))
 
 
