@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gc
 import json
 import os
 import re
@@ -57,16 +56,17 @@ def read_runs(
         RunError: with the file, the line and the remedy, if something cannot be read.
     """
     runs: list[Run] = []
+    # As in "summarize results results/lab__model": the second is in the first.
+    read: dict[tuple[str | None, Path], list[Record]] = {}
     # One evaluation: the label, the folder, what the names of its files begin with, the benchmark
     parts = defaultdict[tuple[str | None, Path, str, str], dict[Path, list[Record]]](dict)
-    read_files: set[tuple[str | None, Path]] = set()
     for path in [paths] if isinstance(paths, str | Path) else paths:
         label, place = split_label(path)
         files = samples_files(place)
         # Predictions of third parties are JSON files, perhaps beside samples of lmms-eval.
         others = place.glob("*.json") if place.is_dir() else [place]
         asked = foreign if any(not file.name.endswith(RESULTS) for file in others) else ()
-        published = [run for read in asked for run in read(place, label)]
+        published = [run for read_foreign in asked for run in read_foreign(place, label)]
         runs += published
         if published and files == [place]:
             continue
@@ -75,20 +75,14 @@ def read_runs(
                 f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
                 "--log_samples --output_path FOLDER"
             )
-        # As in "summarize results results/lab__model": the second is in the first.
-        new = [file for file in files if (label, file.resolve()) not in read_files]
-        read_files |= {(label, file.resolve()) for file in new}
-        gc.disable()  # it would look at the many new objects again and again: half of the time
-        try:
-            records_of = {file: _read_file(file, records) for file in new}
-        finally:
-            gc.enable()
-        for file, own in records_of.items():
-            stem = file.name.partition(SAMPLES)[0]
-            for record in own:
-                part = parts[label, file.parent, stem, record.SCHEMA]
-                part.setdefault(file, []).append(record)
-        if new and not published and not any(records_of.values()):
+        for file in files:
+            if (label, file.resolve()) not in read:
+                read[label, file.resolve()] = _read_file(file, records)
+                stem = file.name.partition(SAMPLES)[0]
+                for record in read[label, file.resolve()]:
+                    part = parts[label, file.parent, stem, record.SCHEMA]
+                    part.setdefault(file, []).append(record)
+        if not published and not any(read[label, file.resolve()] for file in files):
             raise RunError(
                 f"The samples in {place} ({listed([file.name for file in files])}) hold no record "
                 f"of {', '.join(kind.BENCHMARK for kind in records.values())}. Score them with "

@@ -17,6 +17,7 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
+from tests.support.rome import write_rome
 from tests.support.tables import table
 
 
@@ -50,58 +51,21 @@ def test_a_response_may_name_the_group_and_a_blank_cell_is_a_failed_request(tmp_
         found.find("rome_memes", 3, "a")
 
 
-def _question(number: int, task: str) -> dict[str, Any]:
-    return {
-        "question_id": f"question_{task}_{number}",
-        "question": "Which?",
-        "img_path": f"{task}/{number}.png",
-        "evaluator": "choices_matching",
-        "evaluator_kwargs": {"label": "A"},
-    }
-
-
-@pytest.fixture
-def rome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Questions of two subtasks, without images."""
-    folder = tmp_path / "rome"
-    folder.mkdir()
-    questions = [_question(number, task) for task in ("geo", "memes") for number in (1, 2)]
-    (folder / "annotation.json").write_text(json.dumps(questions))
-    monkeypatch.setenv("ROME_PATH", str(folder))
-    return tmp_path
-
-
-def planned(file: Path, task: str | None) -> list[str]:
-    found = find_responses([file], task)
-    plans = plan_run(found, *found.runs, load_settings(), task=task)
-    return [plan.name for plan in plans]
-
-
-@table(
-    "ids, tasks",
-    (("geo_1", "geo_2", "memes_1"), ["rome_geo", "rome_memes"]),
-    (("memes_1",), ["rome_memes"]),
-)
-def test_predictions_are_scored_as_the_group(
-    rome: Path, ids: tuple[str, ...], tasks: list[str]
-) -> None:
-    file = rome / "predictions.json"
-    rows = {f"question_{each}": {"answer": "Final Answer: A"} for each in ids}
-    file.write_text(json.dumps(rows))
-    assert planned(file, "rome") == tasks
-
-
 @table(
     "row, said",
     ({"task": "rome", "doc_id": 0, "response": "x"}, '"doc_id" is the number in a task'),
     ({"task": "rome", "id": "question_geo_9", "response": "x"}, "id question_geo_9 of rome"),
 )
-def test_responses_that_belong_to_no_question(rome: Path, row: dict[str, Any], said: str) -> None:
-    file = rome / "r.jsonl"
+def test_responses_that_belong_to_no_question(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, row: dict[str, Any], said: str
+) -> None:
+    monkeypatch.setenv("ROME_PATH", str(write_rome(tmp_path)))
+    file = tmp_path / "r.jsonl"
     file.write_text(json.dumps(row))
     for task in (None, "rome"):
+        found = find_responses([file], task)
         with pytest.raises(ResponsesError, match=said):
-            planned(file, task)
+            plan_run(found, *found.runs, load_settings(), task=task)
 
 
 # --- likelihoods of lmms-eval ---------------------------------------------------------------------
