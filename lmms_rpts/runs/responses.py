@@ -33,7 +33,16 @@ _RECORD = re.compile(r'"schema"\s{0,9}:\s{0,9}"lmms_rpts\.')
 _NOT_METRICS = frozenset(
     {
         *("doc_id", "id", "doc", "target", "arguments", "resps", "filtered_resps", "response"),
-        *("token_counts", "input_media", "input", "metadata", "metrics", "model", "round"),
+        *(
+            "token_counts",
+            "input_media",
+            "input",
+            "metadata",
+            "metrics",
+            "model",
+            "round",
+            "rounds",
+        ),
     }
 )
 
