@@ -231,7 +231,7 @@ def _responses_in(line: bytes, task: str, records: Records) -> list[Record]:
     if mark is None or mark[1] not in records:
         return []
     kind, logged = records[mark[1]], Logged(entry.get("input"), entry.get("target"))
-    responses = [*responses_of(entry), *[(None, {})] * len(values)]
+    responses = [*responses_of(entry, "resps"), *[(None, {})] * len(values)]
     return [
         kind.parse(
             json.loads(value),

@@ -187,20 +187,22 @@ _IMAGE = "[image]"
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
-def responses_of(entry: Mapping[str, Any], name: str = "resps") -> list[tuple[Any, dict[str, int]]]:
-    """The responses in this field of a line of samples, with their token counts if there are any.
+def responses_of(entry: Mapping[str, Any], *names: str) -> list[tuple[Any, dict[str, int]]]:
+    """The responses in the first of these fields of a line of samples that there is.
 
-    lmms-eval saves the list of a single request within a list.
+    Each has its token counts, as far as they are known. lmms-eval saves the list of a single
+    request within a list.
     """
-    texts, counts = entry.get(name), entry.get("token_counts")
+    texts = next((entry[name] for name in names if name in entry), None)
     texts = texts if isinstance(texts, list) else [texts]
     texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    counts = entry.get("token_counts")
     counts = counts if isinstance(counts, list) else [counts]
     responses = []
     for text, tokens in zip_longest(texts, counts[: len(texts)]):
         known = tokens if isinstance(tokens, dict) else {}
         whole = {name: n for name in _COUNTS if type(n := known.get(name)) is int and n >= 0}
-        responses.append((text, whole))
+        responses.append((storable(text) if isinstance(text, str) else text, whole))
     return responses
 
 

@@ -16,7 +16,6 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import storable
 from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_rows, row_files
 from lmms_rpts.base.schema import first_fault
 from lmms_rpts.runs.reading import SAMPLES
@@ -45,6 +44,9 @@ _NOT_METRICS = frozenset(
         ),
     }
 )
+
+# Where responses are; lmms-eval omits "resps" if the filters changed nothing.
+_FIELDS = ("response", "resps", "filtered_resps")
 
 Layout = Callable[[Row], Mapping[str, Any] | None]
 """The fields of a publisher's row by our names, None of any other row.
@@ -108,9 +110,9 @@ class SavedDocument:
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
         for row in self.rows:
-            row = row if row.offset is None else read_line_at(row.file, row.offset)
-            for response in _responses_in(row):
-                yield row.fields, response
+            entry = (row if row.offset is None else read_line_at(row.file, row.offset)).fields
+            for text, tokens in responses_of(entry, *_FIELDS):
+                yield entry, SavedResponse(text, tokens or None)
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -192,7 +194,13 @@ def read_responses(
     """
     saved, groups = SavedResponses(", ".join(str(path) for path in paths)), _Groups()
     likelihoods: LikelihoodError | None = None
-    for file in _files(paths):
+    files: list[Path] = []
+    for path in (Path(path).expanduser() for path in paths):
+        suffixes = [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES
+        own = [path] if path.is_file() else row_files(path, suffixes)
+        # Of a folder with samples of lmms-eval, only these.
+        files += [file for file in own if SAMPLES in file.stem] or own
+    for file in files:
         # Samples of lmms-eval name their task in the file name alone.
         task = file.stem.partition(SAMPLES)[2]
         if only is not None and task not in ("", *only):
@@ -200,7 +208,7 @@ def read_responses(
             continue
         try:
             for row in read_rows(file):
-                row = _with_our_names(row, layouts)
+                row = _checked(row, layouts)
                 own_task = row.fields.get("task", task or default_task)
                 if not isinstance(own_task, str):
                     raise ResponsesError(
@@ -225,19 +233,6 @@ def read_responses(
     return saved
 
 
-def _files(paths: Sequence[str | Path]) -> list[Path]:
-    """The files to read: of a folder its JSONL files, if there are any."""
-    files: list[Path] = []
-    for path in (Path(path).expanduser() for path in paths):
-        if not path.exists():
-            raise ResponsesError(f"{path} does not exist: pass saved responses")
-        suffixes = [".jsonl"] if path.is_dir() and any(path.rglob("*.jsonl")) else SUFFIXES
-        own = [path] if path.is_file() else row_files(path, suffixes)
-        # Of a folder with samples of lmms-eval, only these.
-        files += [file for file in own if SAMPLES in file.stem] or own
-    return files
-
-
 def _add(groups: _Groups, row: Row, task: str) -> None:
     """Add a row to those of the same document of the same run."""
     entry = row.fields
@@ -248,7 +243,7 @@ def _add(groups: _Groups, row: Row, task: str) -> None:
     name = entry[kind]
     if isinstance(name, float) and name.is_integer():
         name = int(name)  # pandas writes whole numbers so, in a column with gaps
-    key, responses = DocumentKey(task, kind, str(name)), _responses_in(row)
+    key, responses = DocumentKey(task, kind, str(name)), responses_of(entry, *_FIELDS)
     named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
     try:
         run = _RUN.validate_python(named)  # numbers may be texts
@@ -264,7 +259,7 @@ def _add(groups: _Groups, row: Row, task: str) -> None:
         target if isinstance(target, str) else None,
         is_logged="response" not in entry,
         has_record=has_record,
-        texts=hash(tuple(response.text for response in responses)),
+        texts=hash(tuple(text for text, _ in responses)),
     )
     if "rounds" not in entry:
         groups.setdefault(run, {}).setdefault(key, []).append(document)
@@ -276,8 +271,8 @@ def _add(groups: _Groups, row: Row, task: str) -> None:
             f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
             "apart: name the field of the model's name 'model', or write a file per round"
         )
-    for at, response in enumerate(responses, first):
-        fields = {"response": response.text, "token_counts": response.tokens}
+    for at, (text, tokens) in enumerate(responses, first):
+        fields = {"response": text, "token_counts": tokens}
         part = replace(document, rows=[replace(row, fields=fields)])
         groups.setdefault(RunKey(run.model, at), {})[key] = [part]
 
@@ -308,47 +303,33 @@ def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
     return replace(first, rows=rows[:1] if first.is_logged else rows, metrics=metrics)
 
 
-# --- the responses in a row
-
-
-def _with_our_names(row: Row, layouts: Sequence[Layout]) -> Row:
-    """The row with the names of lmms-eval; a blank cell is a null, a failed request."""
-    if row.fault:
-        raise ResponsesError(f"{row.where} {row.fault}")
-    if "response" in row.cells:
-        return replace(row, fields={"response": None, **row.fields})
-    if {"response", "resps", "filtered_resps"}.isdisjoint(row.fields):
-        for layout in layouts:
-            if fields := layout(row):
-                return replace(row, fields=fields, offset=None)
-    return row
-
-
-def _responses_in(row: Row) -> list[SavedResponse]:
-    """The responses in the fields of a row; a null is a failed request.
+def _checked(row: Row, layouts: Sequence[Layout]) -> Row:
+    """The row with the names of lmms-eval; a blank cell is a null, a failed request.
 
     Raises:
-        ResponsesError: if there are none.
+        ResponsesError: if it has no responses.
     """
-    entry = row.fields
-    # lmms-eval omits "resps" if the filters changed nothing.
-    name = next((name for name in ("response", "resps") if name in entry), "filtered_resps")
-    if name == "filtered_resps" and _has_record(entry):
+    if row.fault:
+        raise ResponsesError(f"{row.where} {row.fault}")
+    fields = {"response": None, **row.fields} if "response" in row.cells else row.fields
+    name = next((name for name in _FIELDS if name in fields), None)
+    if name is None:
+        for layout in layouts:
+            if published := layout(row):
+                return replace(row, fields=published, offset=None)
+    if name == "filtered_resps" and _has_record(fields):
         raise ResponsesError(
             f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
-    if name != "response" and _LIKELIHOOD.match(str(entry.get(name))):
+    if name != "response" and _LIKELIHOOD.match(str(fields.get(name or ""))):
         raise LikelihoodError(
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
         )
-    responses = responses_of(entry, name) if name in entry else []
+    responses = responses_of(fields, *_FIELDS) if name else []
     if not responses or not all(isinstance(text, str | None) for text, _ in responses):
         raise ResponsesError(f"{row.where} has no text as response or resps")
-    return [
-        SavedResponse(None if text is None else storable(text), tokens or None)
-        for text, tokens in responses
-    ]
+    return row if fields is row.fields else replace(row, fields=fields)
 
 
 def _has_record(entry: Mapping[str, Any]) -> bool:
