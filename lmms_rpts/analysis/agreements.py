@@ -20,7 +20,7 @@ from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run, name_runs
 from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.stats.figures import Interval
-from lmms_rpts.stats.intervals import Floats, Indices, interval, numbered, resampled
+from lmms_rpts.stats.intervals import Floats, Indices, bootstrap, bootstrapped, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -160,16 +160,16 @@ def statistics_of(scores: Floats, reference: Floats) -> Floats:
 
 def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[str, Interval]:
     """The statistics by name; ``documents``: that of each step, from 0."""
-    n, draws = int(documents.max()) + 1, list[Floats]()
-    for weights in resampled(n, RESAMPLES) if n > 1 else ():
-        for row in weights.astype(int):
-            drawn = np.repeat(np.arange(len(scores)), row[documents])
-            draws.append(statistics_of(scores[drawn], reference[drawn]))
-    ends = [interval(column, n) for column in np.transpose(draws)] or [(None, None)] * 5
-    values = statistics_of(scores, reference)
+
+    def statistic(weights: Floats) -> Floats:
+        drawn = [np.repeat(np.arange(len(scores)), row.astype(int)) for row in weights]
+        return np.array([statistics_of(scores[steps], reference[steps]) for steps in drawn])
+
+    n = int(documents.max()) + 1
+    values, draws = bootstrap(statistic, len(scores), RESAMPLES * (n > 1), clusters=documents)
     return {
-        name: Interval(None if np.isnan(value) else float(value), *limits, n)
-        for name, value, limits in zip(STATISTICS, values, ends, strict=True)
+        name: bootstrapped(value, ends, n)
+        for name, value, ends in zip(STATISTICS, values, draws, strict=True)
     }
 
 

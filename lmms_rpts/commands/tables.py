@@ -94,7 +94,9 @@ class Table:
 
         columns: dict[str, list[Any]] = {}
         for name in self.columns:
-            column = self.frame[name].str.replace("_", " ") if name == "metric" else self.frame[name]
+            column = self.frame[name]
+            if name == "metric":
+                column = column.str.replace("_", " ")
             cells = [_text(cell, self.forms.get(name, ".3f")) for cell in column]
             columns[name] = [fill(*it, (row, name) in self.best) for row, it in enumerate(cells)]
         frame: pd.DataFrame = pd.DataFrame(columns)
