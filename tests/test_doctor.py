@@ -121,44 +121,39 @@ RIGHT = judging(1, 0)
     ),
     (
         *(lambda _: ServerReply(f"Incorrect API key: {KEY}", status=401), {"OPENAI_API_KEY": KEY}),
-        *(1, ("problem ", "(401): Incorrect API key: ***", "-> check OPENAI_API_KEY")),
+        *(1, ("problem ", "(401): Incorrect API key: ***", "-> check ", "OPENAI_API_KEY")),
     ),
     (
         *(constant("\x1b[31mI like [bold]bread[/bold]\x07"), {}, 6),
         # Quoted, not obeyed
-        ("problem ", "cannot be parsed as a score", r"\x1b[31mI like [bold]bread[/bold]\x07"),
+        (
+            "problem ",
+            "cannot be parsed as a score",
+            r"\x1b[31mI like [bold]bread[/bold]\x07",
+            "choose another judge",
+        ),
     ),
-    (
-        *(RIGHT, {"LMMS_RPTS_MAX_JUDGE_TOKENS": "5"}, 0),
-        ("problem ", "-> increase LMMS_RPTS_MAX_JUDGE_TOKENS"),
-    ),
+    (RIGHT, {"LMMS_RPTS_MAX_JUDGE_TOKENS": "5"}, 0, ("problem ", "the budget of 5 (judge tokens)")),
 )
 def test_a_judge_that_answers(
     doctor: Doctor, answer: Answer, env: dict[str, str], calls: int, shown: tuple[str, ...]
 ) -> None:
     said = doctor(answer=answer, **env)
+    assert len(doctor(answer=answer, **env).asked) == len(said.asked), "nothing is cached"
     line = said.about(JUDGE)
     assert [words for words in shown if words not in line] == []
     assert (said.code, len(said.asked)) == (int(shown[0] == "problem "), calls)
-    asked = r"Asking openai:m at http://[\d.:]+/v1: 2 questions, at most 240 s \(LMMS_RPTS_TIMEOUT"
-    assert re.search(asked, said.text), "the address is said before the judge is asked"
+    assert re.search(r"Asking openai:m at http://[\d.:]+/v1: 2 questions", said.text)
     assert re.search(r"http://[\d.:]+/v1", line)
     assert ("1 problem." if said.code else "No problem found.") in said.text
 
 
-def test_replies_are_not_cached(doctor: Doctor) -> None:
-    assert [len(doctor(answer=RIGHT).asked) for _ in range(2)] == [2, 2]
-
-
-def test_a_server_that_is_not_there(doctor: Doctor, closed_port: int) -> None:
+def test_a_server_that_is_not_there_or_hangs(doctor: Doctor, closed_port: int) -> None:
     address = f"http://127.0.0.1:{closed_port}/v1"
     said = doctor("--judge", "openai:m", OPENAI_API_KEY=KEY, OPENAI_BASE_URL=address)
     assert said.code == 1
     assert f"no connection to {address}" in said.about(JUDGE)
     assert "-> check that the server runs, OPENAI_BASE_URL" in said.about(JUDGE)
-
-
-def test_a_server_that_hangs(doctor: Doctor) -> None:
     over = threading.Event()
 
     def answer(body: Any) -> str:
@@ -169,8 +164,7 @@ def test_a_server_that_hangs(doctor: Doctor) -> None:
     over.set()
     line = said.about(JUDGE)
     assert said.code == 1
-    assert "no answer within 2 s" in line or "too long" in line
-    assert "LMMS_RPTS_TIMEOUT" in line
+    assert "no answer within 2 s (LMMS_RPTS_TIMEOUT)" in line
     assert len(said.asked) <= 2, "retries do not add up to minutes"
 
 
@@ -206,7 +200,6 @@ def test_a_judge_is_shown_an_image_if_that_is_set(
     assert [words for words in shown if words not in line] == []
     assert "4 questions" in said.text
     assert "images" not in doctor(answer=red_disc).about(JUDGE)
-    assert "has no vision" in lexical(doctor, LMMS_RPTS_EVIDENCE=evidence).text
 
 
 # ---- judges without a server
@@ -231,7 +224,7 @@ def test_a_judge_without_a_server(doctor: Doctor, judge: str, code: int, shown: 
 def test_a_local_model_is_loaded_and_asked(doctor: Doctor, tmp_path: Path) -> None:
     judge = f"hf:{build_tiny_lm(tmp_path / 'tiny')}"
     said = doctor("--judge", judge)
-    assert "it can take minutes" in said.text
+    assert f"Asking {judge} at this machine" in said.text
     assert "cannot be parsed as a score" in said.about(f"judge {judge}")
 
 
@@ -248,14 +241,14 @@ def test_a_wrong_setting(doctor: Doctor, name: str, value: str, fault: str, reme
     assert said.about("settings").startswith("problem ")
     assert fault in said.about("settings")
     assert remedy in said.about("settings")
-    for dependent in ("judge", "RPTS-Eval", "cached replies"):
+    for dependent in ("judge", "RPTS-Eval"):
         assert said.about(dependent).startswith("not checked ")
     assert said.about("lmms-eval").startswith("ok "), "checks that need no settings still run"
 
 
 def test_settings_that_are_not_the_default_are_named(doctor: Doctor) -> None:
     said = lexical(doctor, LMMS_RPTS_CONCURRENCY="3", OPENAI_API_KEY=KEY).about("settings")
-    assert "judge = lexical (--judge)" in said
+    assert "judge = lexical (LMMS_RPTS_JUDGE)" in said
     assert "concurrency = 3 (LMMS_RPTS_CONCURRENCY)" in said
     assert "timeout" not in said
 
@@ -278,58 +271,53 @@ def test_a_check_that_crashes_is_a_problem_without_secrets(
         raise LookupError(f"key {KEY}, https://me:pass-w0rd@x.example/v1, Azure: pass-w0rd\x1b[2J")
 
     monkeypatch.setenv("AZURE_API_KEY", "pass-w0rd")
-    monkeypatch.setattr(module, "check_cache", crash)
+    monkeypatch.setattr(module, "check_packages", crash)
     said = lexical(doctor)
-    assert said.about("cached replies").startswith("problem ")
-    assert "LookupError" in said.about("cached replies")
+    assert said.about("installation").startswith("problem ")
+    assert "LookupError" in said.about("installation")
     assert "pass-w0rd" not in said.text
 
 
 # ---- data, cache
 
 
-def test_data_in_a_folder(doctor: Doctor, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "whole")
-    whole = lexical(doctor, RPTS_PATH=str(folder)).about("RPTS-Eval")
-    assert whole.startswith("ok RPTS-Eval all images; questions: en: 3, zh: 3")
-    (tmp_path / "data" / "texts_zh.json").unlink()
-    part = lexical(doctor)
-    assert part.about("RPTS-Eval").startswith("ok ")
-    assert "texts_zh.json" in part.about("RPTS-Eval, zh")
-    assert "-> Set it to a folder" in part.about("RPTS-Eval, zh")
-    (tmp_path / "data" / "images" / "1.png").write_text("no image")
-    assert "1.png (" in lexical(doctor).about("RPTS-Eval, en")
-    gone = lexical(doctor, RPTS_PATH=str(tmp_path / "nowhere"))
-    assert "nowhere' is not a folder with texts_en.json" in gone.about("RPTS-Eval, en")
-
-
 @table(
     "name, variable, write, shown",
+    ("RPTS-Eval", "RPTS_PATH", write_folder, "questions: en: 3, zh: 3 (RPTS_PATH="),
     ("ROME", "ROME_PATH", write_rome, "geo: 2"),
     ("CMMaTH", "CMMATH_PATH", write_cmmath, "images: 4"),
 )
-def test_data_of_other_benchmarks(
+def test_data_in_a_folder(
     doctor: Doctor, tmp_path: Path, name: str, variable: str, write: Any, shown: str
 ) -> None:
-    assert name not in lexical(doctor).text, "nothing is said of what is not set up"
+    assert name not in lexical(doctor, RPTS_PATH="").text, "nothing is said of what is not set up"
     (tmp_path / name).mkdir()
     folder = write(tmp_path / name)
     whole = lexical(doctor, **{variable: str(folder)}).about(name)
-    assert whole.startswith("ok ")
+    assert whole.startswith(f"ok {name} all images; questions: ")
     assert shown in whole
-    for each in folder.rglob("*"):
-        if each.suffix in (".png", ".jpg"):
-            each.unlink()
+    for path in folder.rglob("*"):
+        if path.suffix in (".png", ".jpg"):
+            path.unlink()
     assert f"problem {name}" in " ".join(lexical(doctor, **{variable: str(folder)}).text.split())
 
 
-def test_the_cache(doctor: Doctor, tmp_path: Path) -> None:
-    folder = tmp_path / "kept"
-    assert f"in {folder}" in lexical(doctor).about("cached replies")
-    (folder / FILE).write_text("no database, but long enough to be taken for one" * 50)
-    assert f"{folder / FILE} cannot be used" in lexical(doctor).about("cached replies")
-    assert lexical(doctor, LMMS_RPTS_CACHE=str(folder / FILE / "below")).code == 1
-    assert "is off" in lexical(doctor, LMMS_RPTS_CACHE="off").about("cached replies")
+def test_data_that_are_missing_or_damaged(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "data" / "texts_zh.json").unlink()
+    part = lexical(doctor)
+    assert "texts_zh.json" in part.about("RPTS-Eval, zh")
+    assert "-> Set it to a folder" in part.about("RPTS-Eval, zh")
+    assert "questions: en: 3" in part.text
+    (tmp_path / "data" / "images" / "1.png").write_text("no image")
+    assert "1.png (" in lexical(doctor).about("RPTS-Eval, en")
+
+
+def test_a_cache_that_cannot_be_used(doctor: Doctor, tmp_path: Path) -> None:
+    assert lexical(doctor).about("settings").startswith("ok ")
+    (tmp_path / "kept" / FILE).write_text("no database, but long enough to be taken for one" * 50)
+    said = lexical(doctor).about("settings")
+    assert said.startswith("problem ")
+    assert f"{tmp_path / 'kept' / FILE} cannot be used" in said
 
 
 # ---- the installation
@@ -363,8 +351,8 @@ def test_the_entry_point(
 
 def test_lmms_eval_really_finds_our_tasks() -> None:
     """Its program runs in a process of its own, which imports lmms-eval and torch."""
-    device, tasks = module.check_lmms_eval()
-    assert (device.state, tasks.state) == ("ok", "ok")
+    (tasks,) = module.check_lmms_eval()
+    assert tasks.state == "ok"
     assert re.match(r"lmms-eval finds \d+ tasks: rpts_eval, rpts_eval_en, .* more$", tasks.said)
 
 
@@ -378,5 +366,5 @@ def test_a_package_that_is_missing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search("^ok +lmms-rpts", done.stdout, re.MULTILINE)
-    assert re.search("lmms-eval does not start: ImportError: broken here", done.stdout)
+    assert "lmms-eval does not find rpts_eval_en: ImportError: broken here" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

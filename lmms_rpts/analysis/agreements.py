@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import combinations, product
 from pathlib import Path
@@ -208,14 +208,14 @@ class RatingFile(Model):
 
 
 class Rating(Model):
-    """A person's rating of one step; ``score`` is None if it is not rated."""
+    """A person's rating of one step; ``human`` is None if it is not rated."""
 
     task: str = ""
     doc_id: _Count | None = None
     id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
     repeat: _Count = 0
     step: _Count
-    score: Annotated[float | None, Field(ge=0, le=1)] = None
+    human: Annotated[float | None, Field(ge=0, le=1)] = None
     rater: str = ""
     conclusion: str = ""
 
@@ -224,8 +224,8 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
     """People's scores of the steps of ``run``, a row per score: ``STEP``, ``rater``, ``score``.
 
     A file is what the rating mode of the report saves, or a table with ``doc_id`` or ``id``,
-    ``step`` (from 0), ``human`` or ``score`` (0 to 1, blank: not rated), and perhaps ``task``,
-    ``repeat`` and ``rater``. A ReadError names file, row and remedy.
+    ``step`` (from 0), ``human`` (0 to 1, blank: not rated), and perhaps ``task``, ``repeat`` and
+    ``rater``. A ReadError names file, row and remedy.
     """
     import pandas as pd
 
@@ -253,35 +253,31 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
             if rating.conclusion and rating.conclusion.split() != conclusion.split():
                 said = f"in {run.label}, the step is not “{shorten(rating.conclusion, 60)}”"
                 raise row.error(said, "Pass the run that was rated")
-            if rating.score is None:
+            if rating.human is None:
                 continue
             rater = rating.rater.strip() or ("" if len(paths) == 1 else str(path))
-            first, _ = rated.setdefault((*step, rater), (row, rating.score))
+            first, _ = rated.setdefault((*step, rater), (row, rating.human))
             if first is not row:
                 said = f"{shorten(rater) or 'the rater'} rated this step already in {first.where}"
                 raise row.error(said, "Remove one of them")
         if len(rated) == before:
-            raise ReadError(f"{path}: no step is rated: pass a file of ratings")
+            remedy = (
+                "pass a file of ratings, or a table with the scores of people in a column human"
+            )
+            raise ReadError(f"{path}: no step is rated: {remedy}")
     rows = [(*key, score) for key, (_, score) in rated.items()]
     people: pd.DataFrame = pd.DataFrame(rows, columns=[*STEP, "rater", "score"])
     return people
 
 
-def _rating_rows(path: Path) -> Iterator[Row]:
+def _rating_rows(path: Path) -> list[Row]:
     """The rows of a table, or of the ratings in a file of the rating mode."""
     rows = list(read_objects(path))
     if len(rows) == 1 and "format" in rows[0].fields:
         saved = rows[0].parse(RatingFile, "Pass a file that the report's rating mode saved")
-        for at, fields in enumerate(saved.ratings):
-            yield Row(path, f"ratings[{at}]", at, {**fields, "rater": saved.rater})
-        return
-    for row in rows:
-        columns = {*row.fields, *row.cells}
-        name = "human" if "human" in columns else "score"
-        if name == "score" and {"step", "judge", "reply"} <= columns:
-            raise row.error(
-                "the scores are the judge's own, as lmms-rpts export writes them",
-                'Put the scores of people into a column "human"',
-            )
-        # A spreadsheet may have changed the conclusions, so they are not compared.
-        yield replace(row, fields={**row.fields, "score": row.fields.get(name), "conclusion": ""})
+        return [
+            Row(path, f"ratings[{at}]", at, {**it, "human": it.get("score"), "rater": saved.rater})
+            for at, it in enumerate(saved.ratings)
+        ]
+    # A spreadsheet may have changed the conclusions, so they are not compared.
+    return [replace(row, fields={**row.fields, "conclusion": ""}) for row in rows]

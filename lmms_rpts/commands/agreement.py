@@ -29,8 +29,7 @@ def agreement(
         typer.Argument(
             metavar="OTHER...",
             help="Other runs of the same responses, and ratings of people: files that the rating "
-            "mode of the report saved, one per rater, or tables with doc_id or id, step, and human "
-            "or score.",
+            "mode of the report saved, one per rater, or tables with doc_id or id, step and human.",
             show_default=False,
         ),
     ],

@@ -147,7 +147,7 @@ def figures(found: Agreement, row: int = 0) -> dict[str, Any]:
 
 def test_a_judge_against_people(run: Run) -> None:
     found = agreement(
-        [run], sheet(run, "doc_id,step,score\n0,0,.8\n0,1,.5\n3,0,.2\n3,1,.9\n5,0,\n")
+        [run], sheet(run, "doc_id,step,human\n0,0,.8\n0,1,.5\n3,0,.2\n3,1,.9\n5,0,\n")
     )
     assert found.reference == "people"
     assert figures(found) == {
@@ -185,7 +185,7 @@ def test_several_raters_count_as_their_mean(run: Run, tmp_path: Path) -> None:
 
 def test_several_judges_are_compared_on_the_same_steps(run: Run, tmp_path: Path) -> None:
     other = run_of(tmp_path / "b", {0: [0.8, None], 3: [0.1, 0.1], 5: [0.9, 0.5]}, judge="hf:b")
-    found = agreement([run, other], sheet(run, "doc_id,step,score\n0,0,1\n0,1,1\n3,0,0\n5,1,.6\n"))
+    found = agreement([run, other], sheet(run, "doc_id,step,human\n0,0,1\n0,1,1\n3,0,0\n5,1,.6\n"))
     first, second = figures(found, 0), figures(found, 1)
     assert (first["steps"], second["steps"], second["judge"]) == (3, 3, "hf:b")
     assert (first["mae"], second["mae"]) == (pytest.approx(0.1), pytest.approx(0.4 / 3))
@@ -198,7 +198,7 @@ def test_steps_that_no_judge_was_asked_about_are_left_out(run: Run) -> None:
     changed = first.model_copy(update={"steps": (first.steps[0], by_rule)})
     found = agreement(
         [replace(run, responses=(changed, *run.responses[1:]))],
-        sheet(run, "doc_id,step,score\n0,0,1\n0,1,1\n"),
+        sheet(run, "doc_id,step,human\n0,0,1\n0,1,1\n"),
     )
     assert found.steps["step"].tolist() == [0]
     assert found.left_out["scored by a rule"] == 1
@@ -239,10 +239,10 @@ WANTED = {(0, 0): 0.8, (5, 1): 0.25}
 
 @table(
     "content",
-    "doc_id,step,score\n0,0,0.8\n5,1,.25\n",
-    "task,doc_id,repeat,step,score\nrpts_eval_en,0,0,0,0.8\n,5,,1,0.25\n",
-    "id,step,score\nd0,0,0.8\nd5,1,0.25\n",
-    "doc_id,id,step,score\n0,d0,0,0.8\n,d5,1,0.25\n",
+    "doc_id,step,human\n0,0,0.8\n5,1,.25\n",
+    "task,doc_id,repeat,step,human\nrpts_eval_en,0,0,0,0.8\n,5,,1,0.25\n",
+    "id,step,human\nd0,0,0.8\nd5,1,0.25\n",
+    "doc_id,id,step,human\n0,d0,0,0.8\n,d5,1,0.25\n",
     "doc_id,step,score,human\n0,0,0.1,0.8\n5,1,0.2,0.25\n0,1,0.9,\n",
     "\ufeffdoc_id;step;score\r\n0.0;0;0.8\r\n\r\n;;\r\n5;1;0.25\r\n;;\r\n",
 )
@@ -255,19 +255,19 @@ def test_tables_of_ratings(run: Run, content: str) -> None:
 
 @table(
     "content, row, message",
-    ("doc_id,step,score\n0,0,\n0,1, \n", None, "no step is rated"),
+    ("doc_id,step,human\n0,0,\n0,1, \n", None, "no step is rated"),
     ("doc_id,stepp,score\n0,0,1\n", 2, "step is missing"),
-    ("doc_id,step,score\n0,0,1.01\n", 2, "score should be less than or equal to 1, not '1.01'"),
-    ("doc_id,step,score\n0,0,1\n0,1,good\n", 3, "score should be a number, not 'good'"),
-    ("doc_id,step,score\n0,0,nan\n", 2, "not 'nan'"),
-    ("doc_id,step,score\n0,2,1\n", 2, "has no steps .* document 0, response 0, step 2"),
-    ("doc_id,step,score\n0,-1,1\n", 2, "step should be greater than or equal to 0"),
-    ("doc_id,step,score\n1,0,1\n", 2, "has no steps .* document 1,"),
-    ("id,step,score\nd9,0,1\n", 2, "document d9.*Pass the run that was rated"),
-    ("doc_id,step,score,repeat\n0,0,1,1\n", 2, "response 1"),
-    ("task,doc_id,step,score\nrpts_eval_em,0,0,1\n", 2, "no steps of rpts_eval_em"),
-    ("doc_id,step,rater,score\n0,0,al,1\n0,0,al,0\n", 3, "al rated this step already in .*row 2"),
-    ('doc_id,note,step,score\n0,"a\nb",0,1\n0,c,9,1\n', 3, "step 9"),
+    ("doc_id,step,human\n0,0,1.01\n", 2, "score should be less than or equal to 1, not '1.01'"),
+    ("doc_id,step,human\n0,0,1\n0,1,good\n", 3, "score should be a number, not 'good'"),
+    ("doc_id,step,human\n0,0,nan\n", 2, "not 'nan'"),
+    ("doc_id,step,human\n0,2,1\n", 2, "has no steps .* document 0, response 0, step 2"),
+    ("doc_id,step,human\n0,-1,1\n", 2, "step should be greater than or equal to 0"),
+    ("doc_id,step,human\n1,0,1\n", 2, "has no steps .* document 1,"),
+    ("id,step,human\nd9,0,1\n", 2, "document d9.*Pass the run that was rated"),
+    ("doc_id,step,human,repeat\n0,0,1,1\n", 2, "response 1"),
+    ("task,doc_id,step,human\nrpts_eval_em,0,0,1\n", 2, "no steps of rpts_eval_em"),
+    ("doc_id,step,rater,human\n0,0,al,1\n0,0,al,0\n", 3, "al rated this step already in .*row 2"),
+    ('doc_id,note,step,human\n0,"a\nb",0,1\n0,c,9,1\n', 3, "step 9"),
     ("doc_id,step,score,judge,reply\n0,0,1,m,x\n", 2, 'the judge\'s own.*"human"'),
 )
 def test_what_is_wrong_is_told_with_its_row(
@@ -306,8 +306,8 @@ def test_tasks_repeats_and_shared_ids_are_told_apart(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: make_record([0.5, 0.5], doc=same)}, task="rpts_eval_zh")
     run = only(tmp_path / "run")
     with pytest.raises(UserError, match=r"has 2 steps of any task.*add task or doc_id"):
-        read_ratings(sheet(run, "id,step,score\nsame,0,1\n"), run)
-    content = "task,id,step,score,repeat\nrpts_eval_en,same,0,1,\nrpts_eval_en,same,0,.3,1\n"
+        read_ratings(sheet(run, "id,step,human\nsame,0,1\n"), run)
+    content = "task,id,step,human,repeat\nrpts_eval_en,same,0,1,\nrpts_eval_en,same,0,.3,1\n"
     found = agreement([run], sheet(run, content))
     assert found.steps[["repeat", "reference", run.label]].to_numpy().tolist() == [
         [0, 1.0, 1.0],
