@@ -44,7 +44,7 @@ def test_judges_and_people_in_one_table(command: Command, tmp_path: Path) -> Non
         write_ratings(tmp_path / "bob.json", rating(0, 0, 0.2), rater="Bob"),
     ]
     table = tmp_path / "eve.xlsx"
-    pd.DataFrame({"doc_id": [1], "step": [0], "score": [0.1]}).to_excel(table, index=False)
+    pd.DataFrame({"doc_id": [1], "step": [0], "human": [0.1]}).to_excel(table, index=False)
     outputs = [tmp_path / f"out.{suffix}" for suffix in ("csv", "json", "md", "tex")]
     written = [argument for path in outputs for argument in ("-o", path)]
     done = command(f"GPT={run}", other, *files, table, *written)
@@ -73,8 +73,6 @@ def test_what_cannot_be_compared(command: Command, tmp_path: Path) -> None:
     ann = write_ratings(tmp_path / "ann.json", rating(0, 0, 1.0))
     done = command(run, ann, "-o", ann)
     assert (done.exit_code, "one of the input files" in done.output) == (1, True)
-    path = tmp_path / "validity.json"
-    path.write_text(json.dumps({"schema": "other", "sets": []}), encoding="utf-8")
-    done = command(run, path)
-    assert (done.exit_code, "step is missing. docs/rating.md" in done.output) == (1, True)
+    done = command(run)
+    assert (done.exit_code, "Missing argument" in done.output) == (2, True)
     assert command(run, tmp_path / "nowhere.csv").exit_code == 1
