@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -49,14 +50,15 @@ def agreement(
     from lmms_rpts.analysis.frames import read_runs
 
     files = check_suffixes(output, SUFFIXES)
-    ratings = [path for other in others if _holds_ratings(path := Path(other).expanduser())]
     # Read separately: together, they would be sorted, and runs without shared documents joined.
-    runs = [
-        one
-        for path in [run, *others]
-        if path == run or Path(path).expanduser() not in ratings
-        for one in read_runs([path])
-    ]
+    runs, ratings = read_runs([run]), list[Path]()
+    for other in others:
+        path = Path(other).expanduser()
+        # The files of runs are samples and results.
+        if path.is_file() and not re.search(r"_samples_|_results\.json$", path.name):
+            ratings.append(path)
+        else:
+            runs += read_runs([other])
     protect_inputs(runs, files, *ratings)
     if len(runs) < 2 and not ratings:
         fail(f"{run} is the only run: pass another run of its responses, or ratings of people")
@@ -74,9 +76,3 @@ def agreement(
         )
     title = f"Agreement with {result.reference}"
     deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)
-
-
-def _holds_ratings(path: Path) -> bool:
-    """Whether OTHER is a file of ratings rather than a run, whose files are samples and results."""
-    is_run = "_samples_" in path.name or path.name.endswith("_results.json")
-    return path.is_file() and not is_run

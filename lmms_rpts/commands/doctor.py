@@ -20,13 +20,7 @@ from rich.text import Text
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import count, listed, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.settings import (
-    SettingError,
-    load_settings,
-    refuse_unknown,
-    secrets,
-    set_variables,
-)
+from lmms_rpts.base.settings import load_settings, refuse_unknown, secrets, set_variables
 from lmms_rpts.commands.common import IncludePath, Judge, complain
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import Client
@@ -40,7 +34,6 @@ from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import Check, data_fault, problem
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 
-_STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14  # widths of columns
 
 
@@ -69,9 +62,13 @@ def doctor(judge: Judge = None, include_path: IncludePath = None) -> None:
     for name, work in stages.items():
         with Console(stderr=True).status(f"checking: {name}"):
             checks = _perform(name, work)
+        faults = [check for check in checks if check.state == "problem"]
+        problems += len(faults)
         for check in checks:
-            problems += check.state == "problem"
             console.print(_line(check))
+        if faults and name == "settings":
+            console.print("\nFix the settings first: data and judge were not checked.")
+            break
     console.print(f"\n{count(problems, 'problem') if problems else 'No problem found'}.")
     if problems:
         raise typer.Exit(1)
@@ -82,8 +79,6 @@ def _perform(name: str, work: Callable[[], Iterable[Check]]) -> list[Check]:
     try:
         return list(work())
     except UserError as error:
-        if isinstance(error, SettingError) and name != "settings":
-            return [Check(name, "not checked", "fix the settings first")]
         return [problem(name, error)]
     except Exception as error:  # the boundary: the other stages must still run
         fault = f"this check failed: {type(error).__name__}: {error}"
@@ -94,7 +89,7 @@ def _perform(name: str, work: Callable[[], Iterable[Check]]) -> list[Check]:
 def _line(check: Check) -> Text:
     """A check without secrets; further lines are indented, and the remedy is the last."""
     message = _shown(check.said + (f"\n-> {check.remedy}" if check.remedy else ""))
-    text = Text(f"{check.state:<{_STATE}}", style=_STYLES[check.state])
+    text = Text(f"{check.state:<{_STATE}}", style="green" if check.state == "ok" else "bold red")
     text.append(f"{check.name:<{_NAME}} ", style="bold")
     return text.append(message.replace("\n", "\n" + " " * _STATE), style="default not bold")
 
