@@ -15,10 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lmms_rpts
 from lmms_rpts.base.rows import ReadError
-from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
-from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import OWN, load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
@@ -59,22 +56,21 @@ def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
 
 @table(
     "name, content, said",
-    ("x.json", "{", "not valid JSON"),
-    ("x.json", "[]", "fields of a known set"),
+    ("x.json", b"{", "not valid JSON"),
+    ("x.json", b"[]", "fields of a known set"),
     ("x.json", b"\xff", "line 1 is not UTF-8"),
     ("x.parquet", b"PAR1 no", "Parquet"),
     ("nowhere.json", None, "does not exist"),
     ("", None, "No file that ends"),
 )
 def test_a_path_without_a_set_is_refused(
-    name: str, content: str | bytes | None, said: str, tmp_path: Path
+    name: str, content: bytes | None, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name
     if content is not None:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(ReadError) as raised:
+        path.write_bytes(content)
+    with pytest.raises(ReadError, match=said) as raised:
         load_set(path)
-    assert said in str(raised.value)
     assert str(path) in str(raised.value)
 
 
@@ -125,10 +121,7 @@ def test_a_sample_keeps_the_shares_of_strata(kinds: list[tuple[str, bool]], limi
 
 # --- the sets of the package: complete, as a run asks, without hints at the label
 
-PACKAGE = Path(lmms_rpts.__file__).parent
-DOCS = json.loads((PACKAGE / "demo" / "instances.json").read_text("utf-8"))
 CHAINS = load_set(OWN["built-in"], "built-in").chains
-GOLDS = {chain.question: chain for chain in CHAINS if chain.stratum == "gold"}
 NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
 
 
@@ -140,22 +133,6 @@ def test_counts() -> None:
     assert len(drawings) == 2 * len({chain.question for chain in drawings}) == 20
     assert all(chain.files for chain in drawings)
     assert Counter(label for chain in drawings for label in chain.labels)[False] == 15
-
-
-@table("doc", *DOCS)
-def test_gold_steps_are_those_of_the_demo_as_a_run_asks_about_them(doc: dict[str, Any]) -> None:
-    parsed = parse_chain(doc["reasoning"], doc["language"])
-    clues, images = doc["textual_clue"], len(doc["visual_clue"])
-    chain = repair_chain(parsed, clues, restates, n_images=images)
-    gold = GOLDS[f"{doc['language']}-{doc['id']}"]
-    assert (gold.context, gold.language) == (doc["context"], doc["language"])
-    assert gold.steps == tuple(step.conclusion.strip() for step in chain.steps)
-    queries = plan_steps(chain, doc)
-    assert gold.premises == tuple(
-        tuple(text.strip() for text in it.premises) if isinstance(it, InferenceQuery) else ()
-        for it in queries
-    )
-    assert gold.asked == tuple(at for at, given in enumerate(gold.premises or ()) if given)
 
 
 @table("language", "both", "en", "zh")
