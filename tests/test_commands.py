@@ -80,7 +80,7 @@ def test_a_wrong_question_gets_one_clear_answer(
 
 def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
     """Compared with the calls and tokens of a real run of the same responses."""
-    from lmms_rpts.analysis import estimate_need
+    from lmms_rpts import estimate_need
     from lmms_rpts.filters.rpts import ScoreFilter, TransformFilter
     from lmms_rpts.judging.budget import guess_tokens
     from lmms_rpts.tasks.rpts_eval.task import load
