@@ -62,7 +62,6 @@ class Table:
         frame: cells are texts, numbers, `Interval`s or None.
         forms: format of the numbers of a column; default: three digits.
         heads: heading of a column; default: its name.
-        best: positions (row, column name) of the cells that are emphasized.
         rows: number of rows that the terminal shows; None: all.
         only: the one place that shows it, ``terminal`` or ``json``; empty: all.
     """
@@ -71,7 +70,6 @@ class Table:
     title: str = ""
     forms: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
-    best: frozenset[tuple[int, str]] = frozenset()
     rows: int | None = None
     only: Literal["", "terminal", "json"] = ""
 
@@ -88,19 +86,17 @@ class Table:
         """Whether a column has texts."""
         return any(isinstance(cell, str) for cell in self.frame[name])
 
-    def filled(self, fill: Callable[[str, str, bool], Any]) -> pd.DataFrame:
-        """Each cell made from its value, its interval or deviation, and whether it is the best."""
-        import pandas as pd
-
-        columns: dict[str, list[Any]] = {}
+    def filled(self, fill: Callable[[str, str], Any]) -> pd.DataFrame:
+        """Each cell made from its value as text, and its interval or deviation, else empty."""
+        columns = {}
         for name in self.columns:
             column = self.frame[name]
             if name == "metric":
                 column = column.str.replace("_", " ")
-            cells = [_text(cell, self.forms.get(name, ".3f")) for cell in column]
-            columns[name] = [fill(*it, (row, name) in self.best) for row, it in enumerate(cells)]
-        frame: pd.DataFrame = pd.DataFrame(columns)
-        return frame
+            form = self.forms.get(name, ".3f")
+            columns[name] = [fill(*_text(cell, form)) for cell in column]
+        texts: pd.DataFrame = self.frame.assign(**columns)
+        return texts
 
 
 def _text(cell: Any, form: str) -> tuple[str, str]:
@@ -171,8 +167,8 @@ def _draw(console: Console, table: Table) -> None:
     roomy = console.width >= _ROOMY
     separator, margin = (" ", 3) if roomy else ("\n", 1)
 
-    def cell(value: str, spread: str, is_best: bool) -> Text:
-        return Text(separator.join(filter(None, (value, spread))), "bold" if is_best else "")
+    def cell(value: str, spread: str) -> Text:
+        return Text(separator.join(filter(None, (value, spread))))
 
     cells = table.filled(cell).iloc[: table.rows]
     heads = {name: Text(fill(printable(table.head(name)), _HEAD)) for name in cells}
@@ -236,9 +232,8 @@ def _json(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    def cell(value: str, spread: str, is_best: bool) -> str:
-        mark = "**" * is_best
-        return f"{mark}{escape_markdown(value)}{mark} {escape_markdown(spread)}".strip()
+    def cell(value: str, spread: str) -> str:
+        return f"{escape_markdown(value)} {escape_markdown(spread)}".strip()
 
     blocks = []
     for table in (table for table in tables if not table.only):
@@ -253,8 +248,8 @@ def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
 def _latex(tables: Sequence[Table], notes: Sequence[str]) -> str:
     """Tables for booktabs; intervals and deviations are small."""
 
-    def cell(value: str, spread: str, is_best: bool) -> str:
-        value = f"\\textbf{{{escape_latex(value)}}}" if is_best else escape_latex(value)
+    def cell(value: str, spread: str) -> str:
+        value = escape_latex(value)
         return f"{value} {{\\tiny {escape_latex(spread)}}}" if spread else value
 
     lines = ["% Needs \\usepackage{booktabs}."]
