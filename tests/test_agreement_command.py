@@ -59,20 +59,16 @@ def test_judges_and_people_in_one_table(command: Command, tmp_path: Path) -> Non
     assert r"hf:\textless{}b\textgreater{}" in outputs[3].read_text(encoding="utf-8")
 
 
-def test_two_judges_without_people(command: Command, tmp_path: Path) -> None:
+def test_two_judges_without_people_and_what_cannot_be_compared(
+    command: Command, tmp_path: Path
+) -> None:
     run, other = folder_of(tmp_path / "run"), folder_of(tmp_path / "b", {0: [0.0, 1.0]}, "hf:b")
     done = command(run, other)
     assert done.exit_code == 0, done.output
     assert "Note: 10 steps left out: only in one run: 10." in done.output
     (samples,) = other.rglob("*_samples_*.jsonl")
     assert command(run, samples).output == done.output, "a file of samples is a run"
-
-
-def test_what_cannot_be_compared(command: Command, tmp_path: Path) -> None:
-    run = folder_of(tmp_path / "run")
     ann = write_ratings(tmp_path / "ann.json", rating(0, 0, 1.0))
     done = command(run, ann, "-o", ann)
     assert (done.exit_code, "one of the input files" in done.output) == (1, True)
-    done = command(run)
-    assert (done.exit_code, "Missing argument" in done.output) == (2, True)
     assert command(run, tmp_path / "nowhere.csv").exit_code == 1

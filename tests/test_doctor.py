@@ -218,13 +218,6 @@ def test_a_wrong_setting(doctor: Doctor, name: str, value: str, fault: str, reme
     assert "data and judge were not checked.\n\n1 problem." in said.text
 
 
-def test_settings_that_are_not_the_default_are_named(doctor: Doctor) -> None:
-    said = doctor("--judge", "none", LMMS_RPTS_CONCURRENCY="3").about("settings")
-    assert "judge = none (LMMS_RPTS_JUDGE)" in said
-    assert "concurrency = 3 (LMMS_RPTS_CONCURRENCY)" in said
-    assert "timeout" not in said
-
-
 @table(
     "name, value",
     ("LMMS_RPTS_JUDGE", f"openai:{KEY}"),
