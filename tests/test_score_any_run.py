@@ -124,9 +124,9 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
 
 @table(
     "row, named",
-    ({"doc_id": "x"}, 'by "id" (\'x\'); use "doc_id"'),
+    ({"doc_id": "x"}, 'doc_id x of colours'),
     ({"doc_id": 10**17}, "doc_id 100000000000000000 of colours"),
-    ({"doc_id": "9" * 5000}, 'use "doc_id"'),
+    ({"doc_id": "9" * 5000}, "Do they belong to other data?"),
     ({"task": "zzzz_qqqq"}, "Unknown task 'zzzz_qqqq' of lmms-eval"),
     ({"task": "../evil"}, "is not a valid task name"),
     ({"task": "--help"}, "is not a valid task name"),

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.scoring import find_responses, plan_run
+from lmms_rpts.analysis.scoring import plan_runs
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.responses import (
     LikelihoodError,
@@ -174,9 +174,8 @@ def rome(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def planned(file: Path, task: str | None) -> list[str]:
-    found = find_responses([file], task)
-    plans = plan_run(found, *found.runs, load_settings(), task=task)
-    return [plan.name for plan in plans]
+    (run,) = plan_runs([file], load_settings(), task=task)
+    return [plan.name for plan in run.tasks]
 
 
 @table(
