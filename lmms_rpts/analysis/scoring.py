@@ -334,7 +334,7 @@ async def score_run(
         requests: a file to which requests without a cached reply are written; nothing is asked.
     """
     scored, budget, stopped = Scored(), open_budget(settings), None
-    tasks: dict[str, dict[str, Any]] = {}
+    tasks: dict[str, Any] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in run.tasks:
             judge = plan.scorer.judge
@@ -352,20 +352,17 @@ async def score_run(
         scored.results = _results_of(run, tasks) | {"usage": usage}
         if writer is not None:
             scored.written = writer.publish(scored.results, stopped)
-    for benchmark in BENCHMARKS.values() if scored.written else ():
-        parts = {
-            part: scored.accuracies[task]
-            for task, part in benchmark.tasks.items()
-            if task in scored.accuracies
-        }
-        if parts and benchmark.scores_by_part:
+    by_task = scored.accuracies
+    for benchmark in BENCHMARKS.values():
+        parts = {part: by_task[task] for task, part in benchmark.tasks.items() if task in by_task}
+        if parts and benchmark.scores_by_part and scored.written:
             place = scored.written.results
             file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
             file.write_text(json.dumps(benchmark.scores_by_part(parts), indent=2), encoding="utf-8")
     return scored
 
 
-def _results_of(run: RunPlan, tasks: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def _results_of(run: RunPlan, tasks: Mapping[str, Any]) -> dict[str, Any]:
     """Results in the form of lmms-eval, from those of the tasks.
 
     A group of which all tasks were scored has their means, weighted by their documents; not in
@@ -387,8 +384,8 @@ def _results_of(run: RunPlan, tasks: Mapping[str, Mapping[str, Any]]) -> dict[st
         "configs": {name: {"task": name} for name in sizes},
         "versions": dict.fromkeys(sizes, 1.0),
         "n-samples": {
-            plan.name: {"original": len(plan.ids), "effective": sizes[plan.name]}
-            for plan in run.tasks
+            each.name: {"original": len(each.ids), "effective": sizes[each.name]}
+            for each in run.tasks
         },
         "config": {
             "model": "replay",
@@ -407,13 +404,13 @@ async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
 ) -> dict[str, Any]:
     """Score the responses to a task in a stream; its results."""
-    metrics = [each for each in plan.scorer.METRICS.values() if each.listed]
-    metrics = [each for each in metrics if each.name not in plan.scorer.unasked]
+    unasked = plan.scorer.unasked
+    metrics = [m for name, m in plan.scorer.METRICS.items() if m.listed and name not in unasked]
     values: dict[str, list[float | None]] = {each.name: [] for each in metrics if each.value}
     whole: list[Record] = []  # for metrics of the set; else only what is written is held
     under_way: deque[tuple[int, Mapping[str, Any], SavedResponse, bool]] = deque()
 
-    def work() -> Iterator[Coroutine[Any, Any, Record]]:
+    def work() -> Iterator[Coroutine[Any, Any, Any]]:
         """The scoring of each response; rows are read when it is their turn."""
         for at, document in plan.documents.items():
             entries = list(document.entries()) if document else [({}, SavedResponse(None))]
@@ -429,11 +426,9 @@ async def _score_task(
         if plan.is_right is not None:
             # One value for several responses is that of the first and its duplicates: nearly all
             # pipelines of lmms-eval drop the others.
-            document = plan.documents[at]
             is_first = not samples or response.text == samples[0].text
-            record = record.graded(
-                plan.is_right(document.metrics) if document and is_first else None
-            )
+            document = plan.documents[at] if is_first else None
+            record = record.graded(plan.is_right(document.metrics) if document else None)
         plan.scorer.note(record)
         scored.outcomes[record.outcome] += 1
         if record.SCORE == "rpts" and record.settings.comparable:

@@ -151,7 +151,7 @@ def _set_benchmark(task: str | None, **options: tuple[str, str | None]) -> None:
 
     ``options``: by name, each with the field of the benchmark's settings and its value.
     """
-    settings = TASKS[task].settings if task in TASKS else None
+    settings = TASKS[task].settings if task and task in TASKS else None
     for option, (field, value) in options.items():
         if value is None:
             continue
