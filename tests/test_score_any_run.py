@@ -128,8 +128,7 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
     ({"doc_id": 10**17}, "doc_id 100000000000000000 of colours"),
     ({"doc_id": "9" * 5000}, "Do they belong to other data?"),
     ({"task": "zzzz_qqqq"}, "Unknown task 'zzzz_qqqq' of lmms-eval"),
-    ({"task": "../evil"}, "is not a valid task name"),
-    ({"task": "--help"}, "is not a valid task name"),
+    ({"task": "../evil"}, "Unknown task '../evil' of lmms-eval"),
     ({"task": "evil"}, "Unknown task 'evil' of lmms-eval"),
 )
 def test_samples_that_cannot_be_scored(tmp_path: Path, row: dict[str, Any], named: str) -> None:

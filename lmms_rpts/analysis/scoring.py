@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 import sys
 from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
@@ -26,6 +25,7 @@ from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.runs.reading import RESULTS, SAMPLES, model_of, read_results
 from lmms_rpts.runs.responses import (
+    DocumentKey,
     ResponsesError,
     RunKey,
     SavedDocument,
@@ -37,7 +37,7 @@ from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.validity import judge_lines, validity_of
 from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
-from lmms_rpts.tasks.aggregation import mean, mean_over_tasks
+from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
 from lmms_rpts.tasks.registry import BENCHMARKS, TASKS, configuration, read_questions
 
@@ -46,8 +46,6 @@ if TYPE_CHECKING:
     from lmms_rpts.runs.record import Record
     from lmms_rpts.scoring.scorer import Scorer
 
-# A task name becomes part of a file's name: "../evil" must not pass.
-_NAME = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}")
 SUFFIX = "_rpts"
 """Of the name of a run that scored the steps of responses to another task."""
 _LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
@@ -173,7 +171,10 @@ def plan_runs(
             plan.documents = _documents(saved, run, plan.ids, plan.name)
         for name in sorted(named - TASKS.keys()):
             plans.append(_plan_other(saved, run, name, settings, include_path, correct, selected))
-        _refuse_stray(saved, run, plans)
+        used = {id(document) for plan in plans for document in plan.documents.values()}
+        stray = [key for key, document in saved.runs[run].items() if id(document) not in used]
+        if stray:
+            raise _stray_error(saved, stray, [plan.name for plan in plans])
         for plan in plans:
             plan.documents = {at: plan.documents[at] for at in plan.documents if at in selected}
         plans = [plan for plan in plans if plan.documents]
@@ -227,8 +228,6 @@ def _plan_other(
     selected: range,
 ) -> TaskPlan:
     """The plan for a task of lmms-eval that is not ours."""
-    if not _NAME.fullmatch(task):
-        raise ResponsesError(f"{shown(task)} is not a valid task name")
     _refuse_filtered(saved, task)
     from lmms_rpts.host.other_tasks import open_task
 
@@ -268,17 +267,14 @@ def _documents(
     return documents
 
 
-def _refuse_stray(saved: SavedResponses, run: RunKey, plans: Sequence[TaskPlan]) -> None:
-    """Raise for responses to documents that the tasks do not have."""
-    used = {id(document) for plan in plans for document in plan.documents.values()}
-    stray = [key for key, document in saved.runs[run].items() if id(document) not in used]
-    if not stray:
-        return
-    tasks = [plan.name for plan in plans]
+def _stray_error(
+    saved: SavedResponses, stray: Sequence[DocumentKey], tasks: Sequence[str]
+) -> ResponsesError:
+    """The error of responses to documents that the tasks do not have."""
     names = listed([f"{key.kind} {key.name} of {key.task or 'no task'}" for key in stray])
     variables = {TASKS[task].data_variable for task in tasks if task in TASKS}
     which = f" ({', '.join(sorted(variables))} selects the data)" if variables else ""
-    raise ResponsesError(
+    return ResponsesError(
         f"{saved.path}: no document of {listed(tasks) or 'the tasks'} is named by these responses, "
         f"or it has another response: {names}. Do they belong to other data?{which} "
         '("doc_id" is the number in a task, not in a group, from 0; "id" is that in its data)'
@@ -346,10 +342,11 @@ async def score_run(
             plan.scorer.report()
         measured = [entry for each in scored.judgings for entry in validity_of(*each, settings)]
         scored.trust = [line for each in scored.judgings for line in judge_lines(*each, measured)]
-        usage: dict[str, Any] = {"validity": [entry.model_dump() for entry in measured]}
+        scored.results = _results_of(run, tasks)
         if budget.calls or budget.found or stopped:
-            usage["judges"] = {**budget.usage(), "stopped": stopped}
-        scored.results = _results_of(run, tasks) | {"usage": usage}
+            scored.results["usage"]["judges"] = {**budget.usage(), "stopped": stopped}
+        if measured:
+            scored.results["usage"]["validity"] = [entry.model_dump() for entry in measured]
         if writer is not None:
             scored.written = writer.publish(scored.results, stopped)
     by_task = scored.accuracies
@@ -397,6 +394,7 @@ def _results_of(run: RunPlan, tasks: Mapping[str, Any]) -> dict[str, Any]:
         },
         "model_source": "replay",
         "model_name": run.model,
+        "usage": {},
     }
 
 
@@ -438,9 +436,13 @@ async def _score_task(
         samples.append(Sample(text, tokens, record.to_json(), record.instance.gold, entry))
         if not is_last:
             continue
-        means = {each.name: mean(map(each.value, records)) for each in metrics if each.value}
-        for name, value in means.items():
-            values[name].append(value)
+        means: dict[str, float | None] = {}
+        for metric in metrics:
+            if metric.value:
+                known = [value for value in map(metric.value, records) if value is not None]
+                # Not fsum: as in lmms-eval's process_results, to the last bit.
+                means[metric.name] = sum(known) / len(known) if known else None
+                values[metric.name].append(means[metric.name])
         if any(metric.over for metric in metrics):
             whole += records
         if writer is not None:

@@ -19,7 +19,6 @@ from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, s
 from lmms_rpts.judging.registry import BACKENDS, backend_of
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.runs.files import check_writable, draft_of
-from lmms_rpts.runs.run import value_at
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
@@ -94,8 +93,10 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    data = str(annotations.resolve()) if annotations else None
-    _set_benchmark(task, annotations=("path", data), grader=("grader", grader))
+    if annotations:
+        _set_benchmark(task, "annotations", "path", str(annotations.resolve()))
+    if grader:
+        _set_benchmark(task, "grader", "grader", grader)
     settings, replies = load_settings(judge=judge), replies or []
     _check_places(samples, output, page, requests)
     for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
@@ -146,18 +147,12 @@ def score(
         fail("Nothing was judged: see the reasons above")
 
 
-def _set_benchmark(task: str | None, **options: tuple[str, str | None]) -> None:
-    """Set what options say of the benchmark of a task, as its variables would.
-
-    ``options``: by name, each with the field of the benchmark's settings and its value.
-    """
-    settings = TASKS[task].settings if task and task in TASKS else None
-    for option, (field, value) in options.items():
-        if value is None:
-            continue
-        if settings is None or field not in settings.model_fields:
-            fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
-        set_variables(**{settings.VARIABLES[field][0]: value})
+def _set_benchmark(task: str | None, option: str, field: str, value: str) -> None:
+    """Set what an option says of the benchmark of a task, as its variable would."""
+    benchmark = TASKS.get(task or "")
+    if benchmark is None or field not in benchmark.settings.model_fields:
+        fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
+    set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
 
 
 def _check_places(
@@ -192,7 +187,7 @@ def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) 
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
                 typer.echo(f"  {metric:<28}{value:.3f}")
-    if usage := value_at(scored.results, "usage", "judges"):
+    if usage := scored.results["usage"].get("judges"):
         typer.echo(f"Judge: {usage_text(usage)}")
     for line in scored.trust:
         typer.echo(line)
