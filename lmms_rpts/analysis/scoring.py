@@ -256,14 +256,11 @@ def _documents(
     rounds = [each for each in saved.runs if each.model == run.model and run.round is not None]
     documents: dict[int, SavedDocument | None] = {}
     for at, own_id in enumerate(ids):
-        by_run = {
-            key: document
-            for key in (run, *rounds)
-            for task in tasks
-            if (document := saved.find(task, at, own_id, key))
-        }
-        if by_run:
-            documents[at] = by_run.get(run)
+        places = ((key, task) for key in (run, *rounds) for task in tasks)
+        for key, task in places:
+            if document := saved.find(task, at, own_id, key):
+                documents[at] = document if key == run else None
+                break
     return documents
 
 

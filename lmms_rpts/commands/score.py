@@ -141,8 +141,9 @@ def score(
         report(written, page, include_path=include_path)
     else:
         include = ["--include_path", str(include_path)] if include_path else []
-        words = ["lmms-rpts", "report", str(output), *include]
-        typer.echo(f"To view the results: {shlex.join(words)}")
+        if len(done) > 1:
+            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if not any(scored.outcomes["scored"] for scored in done):
         fail("Nothing was judged: see the reasons above")
 
