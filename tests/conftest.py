@@ -31,14 +31,14 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 # Modules that take over 8 s of processor time, the longest first: a worker that begins one last
 # works on alone. The first ones don't need the fork server, which takes 10 s to start.
 LONG = [
-    "report/journeys", "judging/hf_backend", "readme", "report/evidence", "end_to_end",
-    "report/rating_page", "host/hf_multimodal", "hostile_texts", "fork_server",
+    "report/journeys", "judging/hf_backend", "readme", "report/requests", "end_to_end",
+    "host/hf_multimodal", "hostile_texts", "fork_server",
     "reform_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "host/other_tasks",
     "tasks/reform_published",
     "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
     "cmmath_end_to_end", "loggers", "judging/throttling",
-    "report/writing", "architecture",
+    "report/write", "architecture",
     "two_nodes", "values", "score_requests",
 ]  # fmt: skip
 """As FOLDER/NAME of ``tests/FOLDER/test_NAME.py``."""

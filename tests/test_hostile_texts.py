@@ -18,7 +18,7 @@ from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.judging.parsers import parse_score
 from lmms_rpts.judging.prompts import fence
 from lmms_rpts.reasoning import extract_chain, parse_chain, select_reasoning
-from lmms_rpts.report import markup
+from lmms_rpts.report import text as markup
 from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
 from lmms_rpts.tasks.cmmath.questions import form_of
 from lmms_rpts.tasks.reform_eval import published
@@ -81,9 +81,8 @@ def grade_reform(text: str) -> None:
 def show_markup(text: str) -> None:
     markup._element.cache_clear()
     for shown in (f"\\({text}\\)", text):
-        markup.rich(shown, block=True)
-        markup.rich(shown)
-        markup.in_line(shown)
+        markup.render(shown)
+        markup.render(shown, block=False)
 
 
 PARSERS: dict[str, Callable[[str], object]] = {

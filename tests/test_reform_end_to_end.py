@@ -87,7 +87,7 @@ def test_a_report_shows_samples_of_all_sets(
     arguments = ["report", str(one.folder), "-o", str(tmp_path / "report.html")]
     done = CliRunner().invoke(app, arguments)
     assert done.exit_code == 0, done.output
-    assert "61 instances, 61 images" in done.output  # one for each set, with its image
+    assert "192 instances, 192 images" in done.output  # all sets, each with its image
 
 
 def test_a_real_model_answers_all_sets_by_generation_and_likelihood(

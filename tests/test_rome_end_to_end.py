@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from markupsafe import Markup
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
@@ -18,6 +17,7 @@ from tests.support import oracle
 from tests.support.environment import write_config
 from tests.support.judge_server import JudgeServer
 from tests.support.lmms import Run, run_lmms_eval
+from tests.support.pages import data_in
 from tests.support.rome import ENTRIES, write_responses, write_rome
 
 pytestmark = pytest.mark.slow
@@ -40,9 +40,9 @@ IMAGES = [
 BAR = ANSWERS["question_spatial_1"]
 
 
-def html_escape(text: str) -> str:
-    """Escapes like the templates of reports."""
-    return str(Markup.escape(text))
+def escaped(text: str) -> str:
+    """A text as it stands in JSON."""
+    return json.dumps(text, ensure_ascii=False)[1:-1]
 
 
 @pytest.fixture(scope="module")
@@ -141,18 +141,18 @@ def test_a_report_shows_them(
     assert done.exit_code == 0, done.output
     assert f"{len(ENTRIES)} instances, {len(IMAGES)} images" in done.output
     assert "images were not found" not in done.output
-    html = page.read_text(encoding="utf-8")
+    shown = json.dumps(data_in(page), ensure_ascii=False)
     for entry in ENTRIES:
         identity = entry["question_id"]
-        assert html_escape(entry["question"]) in html
-        assert html_escape(f"that of {identity}") in html
+        assert escaped(entry["question"]) in shown
+        assert escaped(f"that of {identity}") in shown
     for record in records(judged).values():
-        assert html_escape(record["grades"]["llm"]["verdict"]["reply"]) in html
+        assert escaped(record["grades"]["llm"]["verdict"]["reply"]) in shown
     # The report reconstructs the judge's prompt exactly.
     asked = Prompts().render(
         "grade", "en", question="How long is the bar?", reference="2 cm", answer=BAR
     )
-    assert html_escape(str(asked[1]["content"])) in html
+    assert escaped(str(asked[1]["content"])) in shown
 
 
 def test_the_real_model_path(

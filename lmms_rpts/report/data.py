@@ -14,7 +14,6 @@ from typing import Any
 from lmms_rpts import __version__
 from lmms_rpts.analysis.frames import by_benchmark
 from lmms_rpts.judging.types import Verdict
-from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
 from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
@@ -22,7 +21,7 @@ from lmms_rpts.report.requests import (
     Rebuilt,
     asked_in,
     request_about,
-    requests_of,
+    request_of_step,
     rewriting_request,
 )
 from lmms_rpts.report.text import render
@@ -118,7 +117,7 @@ def report_data(
     for benchmark, own in kinds:
         cases = _cases(own)
         section = section_numbers(benchmark, own, cases)
-        chosen = _choose(benchmark, cases)
+        chosen = _choose(cases)
         logged = _logged(own, chosen)
         entries = [_entry(benchmark, case, logged, shared) for case in chosen]
         values = {
@@ -188,11 +187,11 @@ def _cases(runs: Sequence[Run]) -> list[Case]:
     return [*cases.values()]
 
 
-def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
+def _choose(cases: Sequence[Case]) -> list[Case]:
     """At most ``LIMIT`` questions, the most urgent first, as many of each task as possible."""
 
     def urgency(case: Case) -> tuple[Any, ...]:
-        return (min(rank_of(benchmark, record) for _, record in case), case[0][1].instance.key)
+        return (min(rank_of(record) for _, record in case), case[0][1].instance.key)
 
     seen: Counter[str] = Counter()
     turns = []
@@ -231,7 +230,7 @@ def _entry(
         records = [record for run, record in case if run == number]
         variants = list(dict.fromkeys(record.instance.doc_id for record in records))
         shown = records[:_MOST_ANSWERS]
-        ranks = [rank_of(benchmark, record) for record in shown]
+        ranks = [rank_of(record) for record in shown]
         worst.append(len(answers) + ranks.index(min(ranks)) if ranks else None)
         hidden += [[number, len(records) - len(shown)]] * (len(records) > len(shown))
         for record in shown:
@@ -265,27 +264,10 @@ def _entry(
 
 def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
     """Context, clues and gold reasoning of a question."""
-    gold = parse_chain(list(instance.reasoning), instance.language)
-    lines, number = [], 0
-    for line in instance.reasoning:
-        steps = len(parse_chain([line], instance.language).steps)
-        lines.append([number if steps else None, shared.text(line, block=False)])
-        number += steps
-    tree = build_tree(gold, len(instance.visual_clue), len(instance.textual_clue))
     return {
         "context": shared.text(instance.context),
         "texts": [shared.text(text) for text in instance.textual_clue],
-        "gold": {
-            "lines": lines,
-            "faults": [
-                {"step": it.step, "kind": it.clue.kind, "index": it.clue.index, "reason": it.reason}
-                for it in tree.invalid
-            ],
-            "steps": [
-                {"premises": step.premises, "conclusion": shared.text(step.conclusion, block=False)}
-                for step in gold.steps
-            ],
-        },
+        "gold": [shared.text(line, block=False) for line in instance.reasoning],
     }
 
 
@@ -303,8 +285,8 @@ def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -
     prompts = shared.prompts
     answer = {
         "question": _question(question, shared),
-        "outcome": outcome_of(benchmark, record),
-        "score": score_of(benchmark, record),
+        "outcome": outcome_of(record),
+        "score": score_of(record),
         "scale": getattr(record, "scale", ""),
         "flags": flags_of(record),
         "final": None if record.final is None else shared.text(record.final, block=False),
@@ -322,8 +304,8 @@ def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -
         return answer | {
             "error": record.answer.error,
             "calls": [
-                [shared.call(*pair) for pair in zip(requests, step.verdicts, strict=True)]
-                for requests, step in zip(requests_of(record), record.steps, strict=True)
+                [shared.call(request_of_step(record, step, it), it) for it in step.verdicts]
+                for step in record.steps
             ],
             "rewritten": asked_for
             and shared.call(rewriting_request(record, record.text), asked_for),

@@ -9,8 +9,8 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.dimensions import dimension_tables
-from lmms_rpts.analysis.published import set_beside
 from lmms_rpts.analysis.summary import Summary, summarize
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.metadata import metadata_of
 from lmms_rpts.runs.record import cost_function, spent_on
@@ -41,14 +41,15 @@ Case = list[tuple[int, Any]]
 """The answers to a question: records, each with the index of its run."""
 
 
-def score_of(benchmark: Benchmark, record: Any) -> float | None:
-    """The value of the first metric, which says whether an answer is scored."""
-    return next(iter(benchmark.metrics.values())).of(record)
+def score_of(record: Any) -> float | None:
+    """The score of a record; None if it has none."""
+    score: float | None = getattr(record, record.SCORE)
+    return score
 
 
-def outcome_of(benchmark: Benchmark, record: Any) -> str:
+def outcome_of(record: Any) -> str:
     """How a response was judged or graded: a name in `URGENCY` or `GRADED_URGENCY`."""
-    score = score_of(benchmark, record)
+    score = score_of(record)
     if not isinstance(record, RptsRecord):
         if score is None:
             return "unscored"
@@ -68,11 +69,11 @@ def flags_of(record: Any) -> list[str]:
     return [words for name, words in _FLAGS.items() if graded and getattr(record, name)]
 
 
-def rank_of(benchmark: Benchmark, record: Any) -> tuple[float, ...]:
+def rank_of(record: Any) -> tuple[float, ...]:
     """Lower ranks are shown first."""
     order = URGENCY if isinstance(record, RptsRecord) else GRADED_URGENCY
-    score = score_of(benchmark, record)
-    urgency = order.index(outcome_of(benchmark, record))
+    score = score_of(record)
+    urgency = order.index(outcome_of(record))
     return (urgency, not flags_of(record), 1.0 if score is None else score)
 
 
@@ -102,7 +103,7 @@ def section_numbers(
             _run(benchmark, run, figures, headline)
             for run, figures in zip(runs, of_runs, strict=True)
         ],
-        "agreement": _agreement(benchmark, runs, cases),
+        "agreement": _agreement(runs, cases),
         "metrics": []
         if benchmark.by_task
         else [
@@ -116,7 +117,6 @@ def section_numbers(
             for name in filled
         ],
         "tables": [*_tables(summary, filled)],
-        "published": _published(benchmark, runs),
         "facts": [
             [name, [", ".join(facts.get(name, ["–"])) for facts in of_each]]
             for name in dict.fromkeys(chain(*of_each))
@@ -148,7 +148,7 @@ def _run(
             for row in figures
             if len(figures) <= 4
         ],
-        "outcomes": Counter(outcome_of(benchmark, record) for record in run.responses),
+        "outcomes": Counter(outcome_of(record) for record in run.responses),
         "spent": spent_on(run.responses, cost_function()),
         "tokens": [sum(tokens), len(tokens)],
     }
@@ -173,19 +173,17 @@ def _run(
     }
 
 
-def _agreement(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) -> list[list[Any]]:
+def _agreement(runs: Sequence[Run], cases: Sequence[Case]) -> list[list[Any]]:
     """How often the first run and another one, by its index, had these two outcomes."""
     pairs: Counter[tuple[int, str, str]] = Counter()
     for case in cases if len(runs) > 1 else ():
         worst: dict[int, Any] = {}
         for number, record in case:
-            if number not in worst or rank_of(benchmark, record) < rank_of(
-                benchmark, worst[number]
-            ):
+            if number not in worst or rank_of(record) < rank_of(worst[number]):
                 worst[number] = record
         if 0 in worst:
-            first = outcome_of(benchmark, worst.pop(0))
-            pairs.update((run, first, outcome_of(benchmark, it)) for run, it in worst.items())
+            first = outcome_of(worst.pop(0))
+            pairs.update((run, first, outcome_of(it)) for run, it in worst.items())
     return [[*pair, count] for pair, count in pairs.items()]
 
 
@@ -218,14 +216,6 @@ def _tables(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]
             yield _table(f"by dimension: {method}", scores) | {"notes": notes}
 
 
-def _published(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Printed figures, not measured here, beside those of the runs; None if nothing compares."""
-    table, notes = set_beside(benchmark, runs) or (None, [])
-    if table is None or not table["figures"].str.startswith("measured here").any():
-        return None
-    return _table(f"{benchmark.title} beside published figures", table) | {"notes": notes}
-
-
 def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
     """A table of texts, numbers and intervals; ``more``: the number of rows that are left out."""
     rows = [
@@ -238,15 +228,8 @@ def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
 
 def _warnings(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) -> Iterator[str]:
     """Why some numbers are not comparable or incomplete."""
-    settings = {scoring for run in runs for scoring in run.scorings if benchmark.scored}
-    for judge in sorted({scoring.judge for scoring in settings if not scoring.comparable}):
-        if judge == "none":
-            yield "The responses were not judged (judge “none”): score them with lmms-rpts score."
-        else:
-            yield (
-                f"The judge “{judge}” is for testing only: its scores are not comparable with "
-                "those of other judges."
-            )
+    if benchmark.scored and any(it.judge == NO_JUDGE for run in runs for it in run.scorings):
+        yield "Responses were not judged (judge “none”): score them with lmms-rpts score."
     keys = Counter(case[0][1].instance.key for case in cases)
     changed = sum(count > 1 for count in keys.values())
     changed += sum(len({record.instance for _, record in case}) > 1 for case in cases)

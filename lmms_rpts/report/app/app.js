@@ -238,7 +238,6 @@ function sectionOf(section) {
     section.metrics.length > 0 && folded("Metrics", metrics(section)),
     section.tables.length > 0 && folded("By kind of instance",
       h("div.kinds", section.tables.map((found) => breakdown(section, found)))),
-    section.published && folded("Published figures, not measured here", breakdown(section, section.published)),
     folded("Settings and metadata of the runs",
       table("Settings and metadata", ["from the results", ...section.runs.map((run) => middle(run.label))],
         section.facts.map(([name, values]) => [name, ...values])),
@@ -609,13 +608,8 @@ function judged(entry, { record, calls }, step, at, anchor) {
 }
 
 function gold(entry) {
-  if (!entry.gold?.lines.length) return null;
-  const { steps, lines: written, faults } = entry.gold;
-  const anchor = `${entry.id}--gold`;
-  return h("section.card", h("h2", "Gold reasoning"),
-    steps.length > 0 && tree(steps, { anchor, name: "Gold reasoning", faults, restating: [] }),
-    h("ul.gold-steps", { lang: entry.question.language || null }, written.map(([at, line]) =>
-      h("li", at !== null && { id: `${anchor}-s${at}` }, at !== null && h("b", `${at} `), rich(line)))));
+  return entry.gold?.length > 0 && h("section.card", h("h2", "Gold reasoning"),
+    h("ul.gold-steps", { lang: entry.question.language || null }, entry.gold.map((line) => h("li", rich(line)))));
 }
 
 /** An answer with all of its grades, and what else a judge said. */
