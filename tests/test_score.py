@@ -363,6 +363,7 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
     ([ROW | {"images": ["a.png"]}], {}, "row 0: there is no gold reasoning.*has no vision"),
     ([{"id": 99, "response": "x"}], {"task": "rpts_eval_en"}, "id 99"),
     ([ROW], {"task": "rpts_evil"}, "rpts_eval"),
+    ([{"id": 0, "response": "x"}], {"task": "rpts_eval"}, "is a group: .*rpts_eval_en"),
 )
 def test_mistakes_in_python(data: Path, rows: Any, options: Any, named: str) -> None:
     with pytest.raises(UserError, match=named):

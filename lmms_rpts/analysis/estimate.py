@@ -84,10 +84,11 @@ def estimate_need(
         needs["typical, free text"] = _needs(questions, gold, rewritten)
     totals = {kind: Need(*map(sum, zip(*each, strict=True))) for kind, each in needs.items()}
     if responses is not None:
-        totals["95%"] = Need(*map(_upper, zip(*needs["these responses"], strict=True)))
-        return totals
-    most = _needs(questions, gold, by_rules if mode == "rule" else rewritten, longest=True)
-    return totals | {"95%": Need(*map(sum, zip(*most, strict=True)))}
+        upper = Need(*map(_upper, zip(*needs["these responses"], strict=True)))
+    else:
+        most = _needs(questions, gold, by_rules if mode == "rule" else rewritten, longest=True)
+        upper = Need(*map(sum, zip(*most, strict=True)))
+    return totals | {"95%": upper}
 
 
 def _upper(values: Sequence[int]) -> int:
@@ -99,7 +100,7 @@ def _upper(values: Sequence[int]) -> int:
 def _needs(
     questions: Sequence[Question], responses: Sequence[str], options: Options, longest: bool = False
 ) -> list[Need]:
-    """What each response takes; ``longest`` as for `_Counter`."""
+    """What each response takes; ``longest``: see `_Counter`."""
     counter, needs = _Counter(longest), list[Need]()
 
     async def count() -> None:
@@ -122,9 +123,8 @@ class _Counter:
     """
 
     name, writes, sees, comparable, stopped = "counter", True, True, True, None
-
-    question: Question
-    calls: list[Need]
+    question: Question  # that is being asked about
+    calls: list[Need]  # for this question
 
     def __init__(self, longest: bool) -> None:
         self.longest, self.inferences, self.doubted = longest, 0, False

@@ -42,12 +42,11 @@ def estimate(
     samples: Annotated[
         Path | None,
         typer.Option(
-            "--samples",
-            help="Saved responses (--log_samples); an estimate for scoring them is added.",
+            help="Saved responses (--log_samples); an estimate for scoring them is added."
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="Only the first N documents of each task.")
+        int | None, typer.Option(min=1, help="Only the first N documents of each task.")
     ] = None,
 ) -> None:
     """Estimate the judge calls and tokens of tasks, without any judge call.
