@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.analysis.scoring import find_responses, plan_run
+from lmms_rpts.analysis.scoring import plan_runs
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.responses import (
     LikelihoodError,
@@ -63,9 +63,8 @@ def test_responses_that_belong_to_no_question(
     file = tmp_path / "r.jsonl"
     file.write_text(json.dumps(row))
     for task in (None, "rome"):
-        found = find_responses([file], task)
         with pytest.raises(ResponsesError, match=said):
-            plan_run(found, *found.runs, load_settings(), task=task)
+            plan_runs([file], load_settings(), task=task)
 
 
 # --- likelihoods of lmms-eval ---------------------------------------------------------------------
