@@ -117,13 +117,10 @@ def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
 
 def need(judge: str, plans: Sequence[Plan]) -> tuple[int, Usage]:
     """Number of calls of a judge without cached replies, and their tokens, estimated."""
-    # Not by their keys, for which all images would have to be decoded.
-    requests = {
-        (str(it.messages), it.images): it for plan in plans for it in plan.requests.values()
-    }
     if backend_of(judge).free:
         return 0, Usage()
-    tokens = sum(map(guess_input_tokens, requests.values()))
+    requests = [request for plan in plans for request in plan.requests.values()]
+    tokens = sum(map(guess_input_tokens, requests))
     return len(requests), Usage(tokens, EXPECTED_OUTPUT * len(requests))
 
 
