@@ -18,11 +18,11 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request, Verdict
-from lmms_rpts.runs.work import run_async
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import read
 from lmms_rpts.scoring.steps import judge_steps
+from lmms_rpts.scoring.work import run_async
 
 DOUBTED = 0.3
 """Typical share of inferences that score less than 0.5 and are judged a second time."""

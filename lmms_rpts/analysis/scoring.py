@@ -35,8 +35,8 @@ from lmms_rpts.runs.responses import (
 )
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.validity import judge_lines, validity_of
-from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
+from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
 from lmms_rpts.tasks.published_rows import LAYOUTS

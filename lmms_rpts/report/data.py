@@ -25,8 +25,9 @@ from lmms_rpts.report.requests import (
     rewriting_request,
 )
 from lmms_rpts.report.text import render
-from lmms_rpts.runs.record import ShownQuestion, cost_function, spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
+from lmms_rpts.scoring.asked import ShownQuestion
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 
