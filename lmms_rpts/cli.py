@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import inspect
 import io
+import re
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -13,7 +15,7 @@ import typer
 from lmms_rpts import __version__
 from lmms_rpts.base.settings import CONFIG, set_variables
 from lmms_rpts.commands.agreement import agreement
-from lmms_rpts.commands.common import paragraphs, plain_log, with_settings
+from lmms_rpts.commands.common import plain_log, with_settings
 from lmms_rpts.commands.compare import compare
 from lmms_rpts.commands.doctor import doctor
 from lmms_rpts.commands.estimate import estimate
@@ -39,8 +41,9 @@ PANELS: dict[str, tuple[Callable[..., None], ...]] = {
 }
 for panel, commands in PANELS.items():
     for command in commands:
-        add = app.command(rich_help_panel=panel, help=paragraphs(command.__doc__))
-        add(with_settings(command))
+        # Each paragraph on one line, for the terminal to wrap; but not indented ones, the examples
+        text = re.sub(r"(?<!\n)\n(?![\n ])", " ", inspect.cleandoc(command.__doc__ or ""))
+        app.command(rich_help_panel=panel, help=text)(with_settings(command))
 
 
 @app.callback(invoke_without_command=True)

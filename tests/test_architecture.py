@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from lmms_rpts import analysis
+import lmms_rpts
 from tests.conftest import LONG
 from tests.support.lmms import run
 
@@ -88,8 +88,7 @@ def test_benchmarks_do_not_import_each_other() -> None:
 
 def test_only_their_own_folders_and_commands_name_benchmarks() -> None:
     """Other code uses the registry of benchmarks."""
-    # Earlier commands, and names that lmms_rpts.analysis exports, stay as aliases.
-    known = {"analysis/__init__.py", "tasks/registry.py"}
+    known = {"tasks/registry.py"}
     for path in MODULES:
         place = path.relative_to(ROOT).as_posix()
         if place in known or place.startswith(("tasks/rome/", "tasks/cmmath/")):
@@ -134,33 +133,30 @@ def test_only_the_settings_read_the_environment() -> None:
 
 
 def test_the_command_starts_without_what_is_slow() -> None:
-    """Its help, and the names of ``lmms_rpts.analysis``, import no scientific or ML packages."""
+    """Its help, and the names of ``lmms_rpts``, import no scientific or ML packages."""
     slow = {"numpy", "pandas", "scipy", "sklearn", "pyarrow", "matplotlib"}
     slow |= {"torch", "transformers", "openai", "datasets", "lmms_eval"}
-    code = (
-        "import sys, lmms_rpts.cli, lmms_rpts.analysis, lmms_rpts.report; "
-        f"print({slow} & set(sys.modules))"
-    )
+    code = f"import sys, lmms_rpts.cli, lmms_rpts.report; print({slow} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 
 
-def test_every_name_of_the_analysis_is_there() -> None:
-    assert sorted(analysis.__all__) == analysis.__all__
+def test_every_name_of_the_package_is_there() -> None:
+    assert sorted(lmms_rpts.__all__) == lmms_rpts.__all__
     page = (ROOT.parent / "docs" / "reference" / "analysis.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^ +- (\w+)$", page, re.MULTILINE)) == analysis.__all__
-    for name in analysis.__all__:
-        assert callable(getattr(analysis, name)), name
+    assert sorted(re.findall(r"^ +- (\w+)$", page, re.MULTILINE)) == lmms_rpts.__all__
+    for name in lmms_rpts.__all__:
+        assert callable(getattr(lmms_rpts, name)), name
     with pytest.raises(AttributeError, match="no_such_name"):
-        analysis.no_such_name  # noqa: B018
+        lmms_rpts.no_such_name  # noqa: B018
 
 
 def test_names_that_are_imported_late_are_listed() -> None:
     """``help()`` and completion ask for the names before their first use."""
     code = (
         "import importlib, pydoc\n"
-        "for package in ('analysis', 'reasoning'):\n"
-        "    found = importlib.import_module(f'lmms_rpts.{package}')\n"
+        "for package in ('lmms_rpts', 'lmms_rpts.reasoning'):\n"
+        "    found = importlib.import_module(package)\n"
         "    text = pydoc.plain(pydoc.render_doc(found))\n"
         "    missing = [each for each in found.__all__ if each not in dir(found)]\n"
         "    print(missing, [each for each in found.__all__ if each not in text])\n"

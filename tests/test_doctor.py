@@ -43,7 +43,7 @@ JUDGE = "judge openai:m"
 
 
 @dataclass(frozen=True)
-class Said:
+class Shown:
     """What the command printed, and what it asked the judge."""
 
     code: int
@@ -53,19 +53,19 @@ class Said:
     def about(self, name: str) -> str:
         """One check: its state, and its lines in one."""
         pattern = rf"^\S[\w ]+ {re.escape(name)}(?: .*)?$(\n {{13}}.*)*"
-        found = re.search(pattern, self.text, re.MULTILINE)
-        assert found, f"nothing about {name} in:\n{self.text}"
-        return " ".join(found[0].split())
+        lines = re.search(pattern, self.text, re.MULTILINE)
+        assert lines, f"nothing about {name} in:\n{self.text}"
+        return " ".join(lines[0].split())
 
 
-Doctor = Callable[..., Said]
+Doctor = Callable[..., Shown]
 
 
 @pytest.fixture
 def doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Doctor:
-    """The command without its slow check, in an environment that is fine except for the judge.
+    """The command without its slow check, in an environment that is fine; ``env``: settings.
 
-    With ``answer`` there is a judge ``openai:m`` on a server; ``env`` are further settings.
+    With ``answer`` there is a judge ``openai:m`` on a server, else the judge is ``lexical``.
     """
     for name in (*VARIABLES, "OPENAI_ORG_ID", "OPENAI_PROJECT_ID"):
         monkeypatch.delenv(name, raising=False)
@@ -76,22 +76,18 @@ def doctor(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Doctor:
     monkeypatch.setattr(client, "FIRST_PAUSE", 0.001)  # no need to wait in these tests
     monkeypatch.setattr(module, "check_lmms_eval", list)
 
-    def examine(*arguments: str, answer: Answer | None = None, **env: str) -> Said:
+    def examine(*arguments: str, answer: Answer | None = None, **env: str) -> Shown:
         with JudgeServer(answer or constant("")) as server, pytest.MonkeyPatch.context() as patch:
-            if answer:
-                env = {"OPENAI_BASE_URL": server.url, "LMMS_RPTS_JUDGE": "openai:m", **env}
-            for name, value in env.items():
+            own = {"OPENAI_BASE_URL": server.url} if answer else {}
+            judge = {"LMMS_RPTS_JUDGE": "openai:m" if answer else "lexical"}
+            for name, value in {**judge, **own, **env}.items():
                 patch.setenv(name, value)
             done = CliRunner().invoke(app, ["doctor", *arguments])
-            assert KEY not in done.output
+            assert "verysecret" not in done.output
             assert "\x1b" not in done.output
-            return Said(done.exit_code, done.output, server.requests)
+            return Shown(done.exit_code, done.output, server.requests)
 
     return examine
-
-
-def lexical(doctor: Doctor, *arguments: str, **env: str) -> Said:
-    return doctor("--judge", "lexical", *arguments, **env)
 
 
 # ---- the judge is asked about a plainly valid and a plainly invalid step
@@ -106,59 +102,40 @@ def judging(valid: float, invalid: float) -> Answer:
 
 
 RIGHT = judging(1, 0)
+WEAK = ("problem ", "its reply: 'It may", "lmms-rpts validate --judge openai:m")
+WRONG_KEY = ("problem ", "(401): Incorrect API key: ***", "-> check ", "OPENAI_API_KEY")
+QUOTED = ("problem ", "cannot be parsed as a score", r"\x1b[31mI like [bold]bread[/bold]\x07")
 
 
 @table(
     "answer, env, calls, shown",
-    (
-        *(RIGHT, {"OPENAI_API_KEY": KEY, "LMMS_RPTS_PRICE": "1000/3000"}, 2),
-        ("ok ", "scores 1 for what is plainly right, 0 for", "20 tokens in, 10 out; cost 0.05"),
-    ),
+    (RIGHT, {"LMMS_RPTS_PRICE": "1000/3000"}, 2, ("ok ", "scores 1 for what is plainly right, 0 ",
+                                                    "20 tokens in, 10 out; cost 0.05")),
     (judging(0.5, 0.4), {}, 2, ("ok ", "scores 0.5 for what is plainly right, 0.4 for")),
-    *(
-        (judging(*scores), {}, 2, ("problem ", "its reply: 'It may", "lmms-rpts validate --judge"))
-        for scores in ((0.4, 0.0), (0.5, 0.5), (0, 1))
-    ),
-    (
-        *(lambda _: ServerReply(f"Incorrect API key: {KEY}", status=401), {"OPENAI_API_KEY": KEY}),
-        *(1, ("problem ", "(401): Incorrect API key: ***", "-> check OPENAI_API_KEY")),
-    ),
-    (
-        *(constant("\x1b[31mI like [bold]bread[/bold]\x07"), {}, 6),
-        # Quoted, not obeyed
-        ("problem ", "cannot be parsed as a score", r"\x1b[31mI like [bold]bread[/bold]\x07"),
-    ),
-    (
-        *(RIGHT, {"LMMS_RPTS_MAX_JUDGE_TOKENS": "5"}, 0),
-        ("problem ", "-> increase LMMS_RPTS_MAX_JUDGE_TOKENS"),
-    ),
-)
+    *((judging(*scores), {}, 2, WEAK) for scores in ((0.4, 0.0), (0.5, 0.5), (0, 1))),
+    (lambda _: ServerReply(f"Incorrect API key: {KEY}", status=401), {}, 1, WRONG_KEY),
+    (constant("\x1b[31mI like [bold]bread[/bold]\x07"), {}, 6, QUOTED),
+    (RIGHT, {"LMMS_RPTS_MAX_JUDGE_TOKENS": "5"}, 0, ("problem ", "the budget of 5 (judge tokens)")),
+)  # fmt: skip
 def test_a_judge_that_answers(
     doctor: Doctor, answer: Answer, env: dict[str, str], calls: int, shown: tuple[str, ...]
 ) -> None:
-    said = doctor(answer=answer, **env)
+    said = doctor(answer=answer, OPENAI_API_KEY=KEY, **env)
     line = said.about(JUDGE)
     assert [words for words in shown if words not in line] == []
     assert (said.code, len(said.asked)) == (int(shown[0] == "problem "), calls)
-    asked = r"Asking openai:m at http://[\d.:]+/v1: 2 questions, at most 240 s \(LMMS_RPTS_TIMEOUT"
-    assert re.search(asked, said.text), "the address is said before the judge is asked"
+    assert re.search(r"Asking openai:m at http://[\d.:]+/v1: 2 questions", said.text)
     assert re.search(r"http://[\d.:]+/v1", line)
     assert ("1 problem." if said.code else "No problem found.") in said.text
+    assert len(doctor(answer=answer, **env).asked) == calls, "nothing is cached"
 
 
-def test_replies_are_not_cached(doctor: Doctor) -> None:
-    assert [len(doctor(answer=RIGHT).asked) for _ in range(2)] == [2, 2]
-
-
-def test_a_server_that_is_not_there(doctor: Doctor, closed_port: int) -> None:
+def test_a_server_that_is_not_there_or_hangs(doctor: Doctor, closed_port: int) -> None:
     address = f"http://127.0.0.1:{closed_port}/v1"
     said = doctor("--judge", "openai:m", OPENAI_API_KEY=KEY, OPENAI_BASE_URL=address)
     assert said.code == 1
     assert f"no connection to {address}" in said.about(JUDGE)
     assert "-> check that the server runs, OPENAI_BASE_URL" in said.about(JUDGE)
-
-
-def test_a_server_that_hangs(doctor: Doctor) -> None:
     over = threading.Event()
 
     def answer(body: Any) -> str:
@@ -169,8 +146,7 @@ def test_a_server_that_hangs(doctor: Doctor) -> None:
     over.set()
     line = said.about(JUDGE)
     assert said.code == 1
-    assert "no answer within 2 s" in line or "too long" in line
-    assert "LMMS_RPTS_TIMEOUT" in line
+    assert "no answer within 2 s (LMMS_RPTS_TIMEOUT)" in line
     assert len(said.asked) <= 2, "retries do not add up to minutes"
 
 
@@ -179,25 +155,21 @@ def red_disc(body: Any) -> str | ServerReply:
     seen = images_of(body)
     if not seen:
         return RIGHT(body)
-    assert [image.size for image in seen] == [(224, 224)]
-    red, green, blue = seen[0].colour
+    (image,) = seen
+    red, green, blue = image.colour
+    assert image.size == (224, 224)
     assert red > green == pytest.approx(blue, abs=2)
     return f"Score: {0.9 if 'red disc' in text_of(body) else 0.1}"
 
 
 @table(
     "evidence, answer, shown",
-    ("image", red_disc, ("ok ", "scores 0.9 for what is plainly right, 0.1 for")),
-    ("both", red_disc, ("ok ", "a drawn image")),
-    (
-        *("image", lambda body: "Score: 1" if images_of(body) else RIGHT(body)),
-        ("problem ", "scores 1 for what is plainly right, 1 for", "-> choose a model with vision"),
-    ),
-    (
-        *("image", blind("image input is not supported", otherwise=RIGHT)),
-        ("problem ", "(400): image input is not supported", "LMMS_RPTS_EVIDENCE=facts"),
-    ),
-)
+    ("image", red_disc, ("ok ", "scores 0.9 for what is plainly right, 0.1 for", "a drawn image")),
+    ("both", lambda body: "Score: 1" if images_of(body) else RIGHT(body),
+     ("problem ", "scores 1 for what is plainly right, 1 for", "-> choose a model with vision")),
+    ("image", blind("image input is not supported", otherwise=RIGHT),
+     ("problem ", "(400): image input is not supported", "LMMS_RPTS_EVIDENCE=facts")),
+)  # fmt: skip
 def test_a_judge_is_shown_an_image_if_that_is_set(
     doctor: Doctor, evidence: str, answer: Answer, shown: tuple[str, ...]
 ) -> None:
@@ -206,10 +178,6 @@ def test_a_judge_is_shown_an_image_if_that_is_set(
     assert [words for words in shown if words not in line] == []
     assert "4 questions" in said.text
     assert "images" not in doctor(answer=red_disc).about(JUDGE)
-    assert "has no vision" in lexical(doctor, LMMS_RPTS_EVIDENCE=evidence).text
-
-
-# ---- judges without a server
 
 
 @table(
@@ -222,16 +190,15 @@ def test_a_judge_is_shown_an_image_if_that_is_set(
 )
 def test_a_judge_without_a_server(doctor: Doctor, judge: str, code: int, shown: Any) -> None:
     said = doctor(LMMS_RPTS_JUDGE=judge)
-    assert said.code == code
     line = said.about(f"judge {judge}" if code == 0 else "judge")
-    for words in shown:
-        assert words in line
+    assert said.code == code
+    assert [words for words in shown if words not in line] == []
 
 
 def test_a_local_model_is_loaded_and_asked(doctor: Doctor, tmp_path: Path) -> None:
     judge = f"hf:{build_tiny_lm(tmp_path / 'tiny')}"
     said = doctor("--judge", judge)
-    assert "it can take minutes" in said.text
+    assert f"Asking {judge} at this machine" in said.text
     assert "cannot be parsed as a score" in said.about(f"judge {judge}")
 
 
@@ -244,20 +211,11 @@ def test_a_local_model_is_loaded_and_asked(doctor: Doctor, tmp_path: Path) -> No
     ("LMMS_RPTS_TIMEOT", "9", "Unknown setting LMMS_RPTS_TIMEOT", "-> Did you mean"),
 )
 def test_a_wrong_setting(doctor: Doctor, name: str, value: str, fault: str, remedy: str) -> None:
-    said = lexical(doctor, **{name: value})
-    assert said.about("settings").startswith("problem ")
-    assert fault in said.about("settings")
-    assert remedy in said.about("settings")
-    for dependent in ("judge", "RPTS-Eval", "cached replies"):
-        assert said.about(dependent).startswith("not checked ")
+    said = doctor(**{name: value})
+    line = said.about("settings")
+    assert [line.startswith("problem "), fault in line, remedy in line] == [True] * 3
     assert said.about("lmms-eval").startswith("ok "), "checks that need no settings still run"
-
-
-def test_settings_that_are_not_the_default_are_named(doctor: Doctor) -> None:
-    said = lexical(doctor, LMMS_RPTS_CONCURRENCY="3", OPENAI_API_KEY=KEY).about("settings")
-    assert "judge = lexical (--judge)" in said
-    assert "concurrency = 3 (LMMS_RPTS_CONCURRENCY)" in said
-    assert "timeout" not in said
+    assert "data and judge were not checked.\n\n1 problem." in said.text
 
 
 @table(
@@ -268,7 +226,7 @@ def test_settings_that_are_not_the_default_are_named(doctor: Doctor) -> None:
     ("RPTS_PATH", f"/nowhere?key={KEY}"),
 )
 def test_a_key_in_a_wrong_place_stays_secret(doctor: Doctor, name: str, value: str) -> None:
-    assert "verysecret" not in doctor(**{"LMMS_RPTS_JUDGE": "lexical", name: value}).text
+    assert "judge" in doctor(**{name: value}).text  # the fixture looks for the key
 
 
 def test_a_check_that_crashes_is_a_problem_without_secrets(
@@ -277,59 +235,52 @@ def test_a_check_that_crashes_is_a_problem_without_secrets(
     def crash() -> Any:
         raise LookupError(f"key {KEY}, https://me:pass-w0rd@x.example/v1, Azure: pass-w0rd\x1b[2J")
 
-    monkeypatch.setenv("AZURE_API_KEY", "pass-w0rd")
-    monkeypatch.setattr(module, "check_cache", crash)
-    said = lexical(doctor)
-    assert said.about("cached replies").startswith("problem ")
-    assert "LookupError" in said.about("cached replies")
+    monkeypatch.setattr(module, "check_packages", crash)
+    said = doctor(AZURE_API_KEY="pass-w0rd")
+    assert said.about("installation").startswith("problem installation this check failed: Lookup")
     assert "pass-w0rd" not in said.text
 
 
 # ---- data, cache
 
 
-def test_data_in_a_folder(doctor: Doctor, tmp_path: Path) -> None:
-    folder = write_folder(tmp_path / "whole")
-    whole = lexical(doctor, RPTS_PATH=str(folder)).about("RPTS-Eval")
-    assert whole.startswith("ok RPTS-Eval all images; questions: en: 3, zh: 3")
-    (tmp_path / "data" / "texts_zh.json").unlink()
-    part = lexical(doctor)
-    assert part.about("RPTS-Eval").startswith("ok ")
-    assert "texts_zh.json" in part.about("RPTS-Eval, zh")
-    assert "-> Set it to a folder" in part.about("RPTS-Eval, zh")
-    (tmp_path / "data" / "images" / "1.png").write_text("no image")
-    assert "1.png (" in lexical(doctor).about("RPTS-Eval, en")
-    gone = lexical(doctor, RPTS_PATH=str(tmp_path / "nowhere"))
-    assert "nowhere' is not a folder with texts_en.json" in gone.about("RPTS-Eval, en")
-
-
 @table(
     "name, variable, write, shown",
+    ("RPTS-Eval", "RPTS_PATH", write_folder, "questions: en: 3, zh: 3 (RPTS_PATH="),
     ("ROME", "ROME_PATH", write_rome, "geo: 2"),
     ("CMMaTH", "CMMATH_PATH", write_cmmath, "images: 4"),
 )
-def test_data_of_other_benchmarks(
+def test_data_in_a_folder(
     doctor: Doctor, tmp_path: Path, name: str, variable: str, write: Any, shown: str
 ) -> None:
-    assert name not in lexical(doctor).text, "nothing is said of what is not set up"
+    assert name not in doctor(RPTS_PATH="").text, "nothing is said of what is not set up"
     (tmp_path / name).mkdir()
     folder = write(tmp_path / name)
-    whole = lexical(doctor, **{variable: str(folder)}).about(name)
-    assert whole.startswith("ok ")
+    whole = doctor(**{variable: str(folder)}).about(name)
+    assert whole.startswith(f"ok {name} all images; questions: ")
     assert shown in whole
-    for each in folder.rglob("*"):
-        if each.suffix in (".png", ".jpg"):
-            each.unlink()
-    assert f"problem {name}" in " ".join(lexical(doctor, **{variable: str(folder)}).text.split())
+    for path in folder.rglob("*"):
+        if path.suffix in (".png", ".jpg"):
+            path.unlink()
+    assert f"problem {name}" in " ".join(doctor(**{variable: str(folder)}).text.split())
 
 
-def test_the_cache(doctor: Doctor, tmp_path: Path) -> None:
-    folder = tmp_path / "kept"
-    assert f"in {folder}" in lexical(doctor).about("cached replies")
-    (folder / FILE).write_text("no database, but long enough to be taken for one" * 50)
-    assert f"{folder / FILE} cannot be used" in lexical(doctor).about("cached replies")
-    assert lexical(doctor, LMMS_RPTS_CACHE=str(folder / FILE / "below")).code == 1
-    assert "is off" in lexical(doctor, LMMS_RPTS_CACHE="off").about("cached replies")
+def test_data_that_are_missing_or_damaged(doctor: Doctor, tmp_path: Path) -> None:
+    (tmp_path / "data" / "texts_zh.json").unlink()
+    part = doctor()
+    assert "texts_zh.json" in part.about("RPTS-Eval, zh")
+    assert "-> Set it to a folder" in part.about("RPTS-Eval, zh")
+    assert "questions: en: 3" in part.text
+    (tmp_path / "data" / "images" / "1.png").write_text("no image")
+    assert "1.png (" in doctor().about("RPTS-Eval, en")
+
+
+def test_a_cache_that_cannot_be_used(doctor: Doctor, tmp_path: Path) -> None:
+    assert doctor().about("settings").startswith("ok ")
+    (tmp_path / "kept" / FILE).write_text("no database, but long enough to be taken for one" * 50)
+    said = doctor().about("settings")
+    assert said.startswith("problem ")
+    assert f"{tmp_path / 'kept' / FILE} cannot be used" in said
 
 
 # ---- the installation
@@ -344,27 +295,21 @@ def test_versions_are_held_against_our_requirements(
         return {"lmms-eval": "0.9.1"}.get(name) or version(name)
 
     monkeypatch.setattr(module, "version", installed)
-    said = lexical(doctor)
+    said = doctor()
     assert "0.9.1 is installed, but lmms-rpts needs <0.8,>=0.7.3" in said.about("lmms-eval")
     assert "-> pip install 'tqdm>=" in said.about("tqdm")
     assert said.about("datasets").startswith("ok ")
     assert "ruff" not in said.text, "extras are not needed"
-
-
-@table("values", [], ["lmms_rpts.old:plugin"])
-def test_the_entry_point(
-    doctor: Doctor, monkeypatch: pytest.MonkeyPatch, values: list[str]
-) -> None:
-    assert "registered with lmms-eval" in lexical(doctor).about("lmms-rpts")
-    points = [EntryPoint("lmms_rpts", value, "lmms_eval.models") for value in values]
-    monkeypatch.setattr(module, "entry_points", lambda group: points)
-    assert "is not registered with lmms-eval" in lexical(doctor).about("lmms-rpts")
+    assert "registered with lmms-eval" in said.about("lmms-rpts")
+    point = EntryPoint("lmms_rpts", "lmms_rpts.old:plugin", "lmms_eval.models")
+    monkeypatch.setattr(module, "entry_points", lambda group: [point])
+    assert "is not registered with lmms-eval" in doctor().about("lmms-rpts")
 
 
 def test_lmms_eval_really_finds_our_tasks() -> None:
     """Its program runs in a process of its own, which imports lmms-eval and torch."""
-    device, tasks = module.check_lmms_eval()
-    assert (device.state, tasks.state) == ("ok", "ok")
+    (tasks,) = module.check_lmms_eval()
+    assert tasks.state == "ok"
     assert re.match(r"lmms-eval finds \d+ tasks: rpts_eval, rpts_eval_en, .* more$", tasks.said)
 
 
@@ -378,5 +323,5 @@ def test_a_package_that_is_missing(tmp_path: Path) -> None:
     done = subprocess.run([sys.executable, "-c", code], env=env, capture_output=True, text=True)
     assert done.returncode == 1
     assert re.search("^ok +lmms-rpts", done.stdout, re.MULTILINE)
-    assert re.search("lmms-eval does not start: ImportError: broken here", done.stdout)
+    assert "lmms-eval does not find rpts_eval_en: ImportError: broken here" in done.stdout
     assert "Traceback" not in done.stdout + done.stderr

@@ -8,9 +8,9 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from lmms_rpts.commands.common import image_advice
+from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer
-from tests.support.tables import table
+from tests.support.runs import make_record, write_run
 
 
 @pytest.fixture
@@ -46,12 +46,17 @@ def test_doctor_checks_the_data_without_a_judge_too(own: Path) -> None:
     assert "question is missing" in doctor(own)
 
 
-@table(
-    "tasks, include_path, advice",
-    (["rpts_eval_en"], None, "use --images FOLDER, or set RPTS_PATH"),
-    (["cmmath"], None, "use --images FOLDER, or set CMMATH_PATH"),
-    (["mine"], None, "or use --include_path FOLDER with the folder of your task files"),
-    (["mine"], Path("tasks"), "add the missing images to the folder that the task file below"),
-)
-def test_advice(tasks: list[str], include_path: Path | None, advice: str) -> None:
-    assert advice in image_advice(tasks, include_path)
+def test_images_that_are_missing(own: Path, tmp_path: Path) -> None:
+    """Of own tasks, and of a benchmark: what to do is said with their number."""
+    for task, advice in (
+        ("my_task", "use --include_path FOLDER with your task files and their images"),
+        ("rpts_eval_en", "set RPTS_PATH"),
+    ):
+        record = make_record([1.0, 1.0], doc=make_doc(visual_clue=["gone.png"]))
+        write_run(tmp_path / task, {0: record}, task=task)
+        page = str(tmp_path / "page.html")
+        done = CliRunner().invoke(app, ["report", str(tmp_path / task), "-o", page])
+        assert (
+            f"1 of 1 images were not found or cannot be read: use --images FOLDER, or {advice}."
+            in done.output
+        )

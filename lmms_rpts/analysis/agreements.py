@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -20,7 +20,7 @@ from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run, name_runs
 from lmms_rpts.scoring.question import cluster_of
 from lmms_rpts.stats.figures import Interval
-from lmms_rpts.stats.intervals import Floats, Indices, interval, numbered, resampled
+from lmms_rpts.stats.intervals import Floats, Indices, bootstrap, bootstrapped, numbered
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -42,14 +42,12 @@ class Agreement:
         steps: one row per step: ``STEP``, ``modality``, ``conclusion``, ``reference``, and the
             score in each run, by its label.
         left_out: the number of steps that are not compared, by reason.
-        raters: see ``agreement_of_raters``.
     """
 
     reference: str
     table: pd.DataFrame
     steps: pd.DataFrame
     left_out: Mapping[str, int]
-    raters: Mapping[str, float | None] | None
 
     def frame(self) -> pd.DataFrame:
         """The table in plain numbers: a statistic M has ``M``, ``M_low``, ``M_high``, ``M_n``."""
@@ -72,7 +70,7 @@ def agreement(
 
     runs = name_runs(runs)
     frames = [_scored_steps(run) for run in runs]
-    people, reference, judges = None, runs[0].label, runs[1:]
+    reference, judges = runs[0].label, runs[1:]
     if ratings is not None:
         people, reference, judges = read_ratings(ratings, runs[0]), "people", runs
         rated = frames[0].assign(score=people.groupby(STEP)["score"].mean())
@@ -103,13 +101,8 @@ def agreement(
     ]
     steps.columns = ["reference", *(run.label for run in judges)]
     described = joined[0].loc[steps.index, ["modality", "conclusion"]]
-    return Agreement(
-        reference,
-        pd.DataFrame(rows),
-        described.join(steps).reset_index(),
-        left_out,
-        None if people is None else agreement_of_raters(people),
-    )
+    table, compared = pd.DataFrame(rows), described.join(steps).reset_index()
+    return Agreement(reference, table, compared, left_out)
 
 
 def reasons_text(left_out: Mapping[str, int]) -> str:
@@ -160,37 +153,17 @@ def statistics_of(scores: Floats, reference: Floats) -> Floats:
 
 def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[str, Interval]:
     """The statistics by name; ``documents``: that of each step, from 0."""
-    n, draws = int(documents.max()) + 1, list[Floats]()
-    for weights in resampled(n, RESAMPLES) if n > 1 else ():
-        for row in weights.astype(int):
-            drawn = np.repeat(np.arange(len(scores)), row[documents])
-            draws.append(statistics_of(scores[drawn], reference[drawn]))
-    ends = [interval(column, n) for column in np.transpose(draws)] or [(None, None)] * 5
-    values = statistics_of(scores, reference)
+
+    def statistic(weights: Floats) -> Floats:
+        drawn = [np.repeat(np.arange(len(scores)), row.astype(int)) for row in weights]
+        return np.array([statistics_of(scores[steps], reference[steps]) for steps in drawn])
+
+    n = int(documents.max()) + 1
+    values, draws = bootstrap(statistic, len(scores), RESAMPLES * (n > 1), clusters=documents)
     return {
-        name: Interval(None if np.isnan(value) else float(value), *limits, n)
-        for name, value, limits in zip(STATISTICS, values, ends, strict=True)
+        name: bootstrapped(value, ends, n)
+        for name, value, ends in zip(STATISTICS, values, draws, strict=True)
     }
-
-
-def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | None:
-    """Agreement of raters over the ``steps`` that two or more scored; None without such steps.
-
-    ``people``: as from ``read_ratings``. ``mae``: mean absolute difference of two raters, averaged
-    over the pairs that share steps; ``alpha``: Krippendorff's alpha for interval data (Content
-    Analysis, 2004, chapter 11), None if all scores are equal.
-    """
-    wide = people.pivot(index=STEP, columns="rater", values="score")
-    shared = wide[wide.count(axis=1) > 1].dropna(axis=1, how="all")
-    if shared.empty:
-        return None
-    gaps = [(shared[one] - shared[two]).abs().mean() for one, two in combinations(shared, 2)]
-    scores = shared.stack().dropna()
-    # Mean squared differences of two scores are twice the variances, within steps and overall.
-    within, overall = (shared.var(axis=1) * shared.count(axis=1)).sum() / len(scores), scores.var()
-    alpha = float(1 - within / overall) if overall > 0 else None
-    mae = float(np.nanmean(gaps))
-    return {"raters": len(shared.columns), "steps": len(shared), "mae": mae, "alpha": alpha}
 
 
 # --- files of ratings
@@ -208,14 +181,14 @@ class RatingFile(Model):
 
 
 class Rating(Model):
-    """A person's rating of one step; ``score`` is None if it is not rated."""
+    """A person's rating of one step; ``human`` is None if it is not rated."""
 
     task: str = ""
     doc_id: _Count | None = None
     id: Annotated[str | None, BeforeValidator(lambda value: value and str(value))] = None
     repeat: _Count = 0
     step: _Count
-    score: Annotated[float | None, Field(ge=0, le=1)] = None
+    human: Annotated[float | None, Field(ge=0, le=1)] = None
     rater: str = ""
     conclusion: str = ""
 
@@ -224,8 +197,8 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
     """People's scores of the steps of ``run``, a row per score: ``STEP``, ``rater``, ``score``.
 
     A file is what the rating mode of the report saves, or a table with ``doc_id`` or ``id``,
-    ``step`` (from 0), ``human`` or ``score`` (0 to 1, blank: not rated), and perhaps ``task``,
-    ``repeat`` and ``rater``. A ReadError names file, row and remedy.
+    ``step`` (from 0), ``human`` (0 to 1, blank: not rated), and perhaps ``task``, ``repeat`` and
+    ``rater``. A ReadError names file, row and remedy.
     """
     import pandas as pd
 
@@ -253,35 +226,31 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
             if rating.conclusion and rating.conclusion.split() != conclusion.split():
                 said = f"in {run.label}, the step is not “{shorten(rating.conclusion, 60)}”"
                 raise row.error(said, "Pass the run that was rated")
-            if rating.score is None:
+            if rating.human is None:
                 continue
             rater = rating.rater.strip() or ("" if len(paths) == 1 else str(path))
-            first, _ = rated.setdefault((*step, rater), (row, rating.score))
+            first, _ = rated.setdefault((*step, rater), (row, rating.human))
             if first is not row:
                 said = f"{shorten(rater) or 'the rater'} rated this step already in {first.where}"
                 raise row.error(said, "Remove one of them")
         if len(rated) == before:
-            raise ReadError(f"{path}: no step is rated: pass a file of ratings")
+            remedy = (
+                "pass a file of ratings, or a table with the scores of people in a column human"
+            )
+            raise ReadError(f"{path}: no step is rated: {remedy}")
     rows = [(*key, score) for key, (_, score) in rated.items()]
     people: pd.DataFrame = pd.DataFrame(rows, columns=[*STEP, "rater", "score"])
     return people
 
 
-def _rating_rows(path: Path) -> Iterator[Row]:
+def _rating_rows(path: Path) -> list[Row]:
     """The rows of a table, or of the ratings in a file of the rating mode."""
     rows = list(read_objects(path))
     if len(rows) == 1 and "format" in rows[0].fields:
         saved = rows[0].parse(RatingFile, "Pass a file that the report's rating mode saved")
-        for at, fields in enumerate(saved.ratings):
-            yield Row(path, f"ratings[{at}]", at, {**fields, "rater": saved.rater})
-        return
-    for row in rows:
-        columns = {*row.fields, *row.cells}
-        name = "human" if "human" in columns else "score"
-        if name == "score" and {"step", "judge", "reply"} <= columns:
-            raise row.error(
-                "the scores are the judge's own, as lmms-rpts export writes them",
-                'Put the scores of people into a column "human"',
-            )
-        # A spreadsheet may have changed the conclusions, so they are not compared.
-        yield replace(row, fields={**row.fields, "score": row.fields.get(name), "conclusion": ""})
+        return [
+            Row(path, f"ratings[{at}]", at, {**it, "human": it.get("score"), "rater": saved.rater})
+            for at, it in enumerate(saved.ratings)
+        ]
+    # A spreadsheet may have changed the conclusions, so they are not compared.
+    return [replace(row, fields={**row.fields, "conclusion": ""}) for row in rows]

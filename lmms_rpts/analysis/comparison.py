@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 from lmms_rpts.analysis.frames import (
     benchmark_of,
@@ -16,7 +18,7 @@ from lmms_rpts.analysis.frames import (
 )
 from lmms_rpts.analysis.summary import differing_settings, stopped_runs
 from lmms_rpts.base.escaping import count, listed, shorten
-from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
 from lmms_rpts.stats.figures import Interval
@@ -30,10 +32,15 @@ from lmms_rpts.stats.intervals import (
     resampled_means,
 )
 from lmms_rpts.stats.permutation import holm, swap_test
-from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
     import pandas as pd
+
+RIGHT = 0.5
+"""A document flips where a value of one run is below this, and that of the other is not."""
+
+Side = Mapping[Any, Sequence[Any]]
+"""The records of a run by document or instance."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,15 +49,15 @@ class Comparison:
 
     Attributes:
         documents: number of shared documents; ``only_a``, ``only_b``: documents of one run only.
-        paired: ``documents``, or ``instances`` that were asked in two languages or formats.
+        paired: ``document``, or ``instance`` that was asked in two languages or formats.
         table: a row per ``metric``: its means ``a`` and ``b`` and their ``difference`` (an
             `Interval`) over the ``n`` documents for which both runs have a value; the two-sided
             ``p`` of the permutation test, and ``p_holm``, adjusted for all tested metrics (NaN: not
             tested); ``coverage_a`` and ``coverage_b``, the shares of the shared documents for which
             each run has a value. The benchmark's own columns come first, ``headline`` of them.
-        flips: a row per document on which the runs differ in the outcome, the largest change
-            first: ``task``, ``doc_id``, ``id``, ``question``, ``gold``, and for each run
-            ``outcome``, ``answers`` and ``rpts`` with the suffix ``_a`` or ``_b``.
+        flips: a row per document that flipped, the largest change first: ``task``, ``doc_id``,
+            ``id``, ``question``, ``gold``, and with the suffix ``_a`` or ``_b`` the ``answers`` and
+            the values of the benchmark's first two tested columns, as accuracy and RPTS.
         warnings: reasons other than the models why the runs may differ.
     """
 
@@ -72,7 +79,7 @@ class Comparison:
     @property
     def shared(self) -> str:
         """How many documents are compared, in words."""
-        pairs = count(self.documents, f"shared {self.paired.removesuffix('s')}")
+        pairs = count(self.documents, f"shared {self.paired}")
         return f"{pairs}, {self.only_a} only in A, {self.only_b} only in B"
 
     def frame(self) -> pd.DataFrame:
@@ -99,12 +106,16 @@ def compare_runs(a: Run, b: Run) -> Comparison:
         RunError: if nothing is shared, if a shared document differs between the runs, or for runs
             of several benchmarks.
     """
+    import pandas as pd
+
     benchmark = benchmark_of([a, b])
+    metrics = {metric.name: metric for metric in response_metrics(benchmark)}
+    columns = [metrics[name] for name in benchmark.columns if name in metrics]
     frames = [values_frame(benchmark, [run]) for run in (a, b)]
     # rpts_eval_en and rpts_eval_zh share no document, but each document has a translation.
     for key in ("document", "cluster"):
-        sides = [_records(frame, key) for frame in frames]
-        if shared := [name for name in sides[0] if name in sides[1]]:
+        sides = [{name: list(own) for name, own in it.groupby(key)["record"]} for it in frames]
+        if shared := [name for name in dict.fromkeys(frames[0][key]) if name in sides[1]]:
             break
     else:
         raise RunError(
@@ -112,32 +123,32 @@ def compare_runs(a: Run, b: Run) -> Comparison:
             "document or instance, so nothing can be paired: compare runs of the same tasks and "
             "documents, or show the means of the parts of a run with summarize --by"
         )
-    warnings = list(_doubts(a, b))
-    paired = {"document": "documents", "cluster": "instances"}[key]
-    if key == "document":
-        changed = _changed([(sides[0][name][0], sides[1][name][0]) for name in shared])
-        if changed:
-            warnings.append(
-                f"the data changed between the runs: {changed} of {len(shared)} shared documents "
-                "have other data, such as the clues or the gold answer."
-            )
-    names = [metric.name for metric in response_metrics(benchmark)]
-    first, second = (
-        frame[frame[key].isin(set(shared))].groupby(key, sort=False)[names].mean().loc[shared]
-        for frame in frames
-    )
+    named = [replace(run, label=name) for run, name in ((a, "A"), (b, "B"))]
+    warnings = [*stopped_runs(named), *differing_settings(named)]
+    if {*a.files} == {*b.files} and a.responses == b.responses:
+        warnings.append("both runs are the same files: the run is compared with itself.")
+    if key == "document" and (changed := _changed(shared, *sides)):
+        warnings.append(
+            f"the data changed between the runs: {changed} of {len(shared)} shared documents "
+            "have other data, such as the clues or the gold answer."
+        )
+    means = [frame.groupby(key)[list(metrics)].mean().loc[shared] for frame in frames]
     clusters = numbered([sides[0][name][0].instance.cluster for name in shared])
-    table = _differences(benchmark, first, second, clusters)
+    ordered = dict.fromkeys([*columns, *metrics.values()])
+    first, second = means
+    rows = [_difference(it, first[it.name], second[it.name], clusters) for it in ordered]
+    table = pd.DataFrame([row for row in rows if row["n"] or not metrics[row["metric"]].optional])
+    table.insert(5, "p_holm", holm(table["p"].to_numpy()))
     return Comparison(
         label_a=a.label,
         label_b=b.label,
         documents=len(shared),
         only_a=len(sides[0]) - len(shared),
         only_b=len(sides[1]) - len(shared),
-        paired=paired,
+        paired={"document": "document", "cluster": "instance"}[key],
         table=table,
         headline=int(table["metric"].isin(benchmark.columns).sum()),
-        flips=_flips(shared, sides, first, second),
+        flips=_flips(sides, means, [metric.name for metric in columns if metric.tested][:2]),
         warnings=tuple(warnings),
     )
 
@@ -170,55 +181,31 @@ def parts_of(run: Run, by: str) -> list[Run]:
 
 def adjust_together(comparisons: Sequence[Comparison]) -> list[Comparison]:
     """The comparisons, their p-values adjusted by Holm's method for the metrics of all of them."""
-    every = [p for comparison in comparisons for p in comparison.table["p"]]
-    adjusted = iter(holm([None if math.isnan(p) else p for p in every]))
+    adjusted = iter(holm(np.concatenate([it.table["p"] for it in comparisons])))
     return [
-        replace(it, table=it.table.assign(p_holm=[_number(next(adjusted)) for _ in it.table["p"]]))
+        replace(it, table=it.table.assign(p_holm=[next(adjusted) for _ in it.table["p"]]))
         for it in comparisons
     ]
 
 
-def _number(value: float | None) -> float:
-    return math.nan if value is None else value
+def _difference(metric: Metric, a: pd.Series, b: pd.Series, clusters: Indices) -> dict[str, Any]:
+    """The row of a metric, from its values on the shared documents (NaN: none)."""
+    both = (a.notna() & b.notna()).to_numpy()
+    first, second, own = a.to_numpy()[both], b.to_numpy()[both], numbered(clusters[both].tolist())
+    n = len(first)
+    return {
+        "metric": metric.name,
+        "a": first.mean() if n else math.nan,
+        "b": second.mean() if n else math.nan,
+        "difference": _interval(second - first, own, metric.kind != "count"),
+        "p": swap_test(first, second, own) if metric.tested else math.nan,
+        "n": n,
+        "coverage_a": float(a.notna().mean()),
+        "coverage_b": float(b.notna().mean()),
+    }
 
 
-def _differences(
-    benchmark: Benchmark, first: pd.DataFrame, second: pd.DataFrame, clusters: Indices
-) -> pd.DataFrame:
-    import pandas as pd
-
-    rows = []
-    metrics = {metric.name: metric for metric in response_metrics(benchmark)}
-    for name in dict.fromkeys([*(it for it in benchmark.columns if it in metrics), *metrics]):
-        metric = metrics[name]
-        one, other = first[metric.name].to_numpy(), second[metric.name].to_numpy()
-        both = ~pd.isna(one) & ~pd.isna(other)
-        if metric.optional and not both.any():
-            continue
-        own = numbered(clusters[both].tolist())
-        p = swap_test(one[both], other[both], own) if metric.tested else None
-        rows.append(
-            {
-                "metric": metric.name,
-                "a": one[both].mean() if both.any() else math.nan,
-                "b": other[both].mean() if both.any() else math.nan,
-                "difference": _difference((other - one)[both], own, metric.kind != "count"),
-                "p": _number(p),
-                "n": int(both.sum()),
-                "coverage_a": float((~pd.isna(one)).mean()),
-                "coverage_b": float((~pd.isna(other)).mean()),
-            }
-        )
-    table: pd.DataFrame = pd.DataFrame(rows)
-    table.insert(5, "p_holm", [_number(p) for p in holm([_known(p) for p in table["p"]])])
-    return table
-
-
-def _known(value: float) -> float | None:
-    return None if math.isnan(value) else value
-
-
-def _difference(differences: Floats, clusters: Indices, bounded: bool) -> Interval:
+def _interval(differences: Floats, clusters: Indices, bounded: bool) -> Interval:
     """The mean difference over documents with its 95% interval.
 
     Without an interval for a single cluster, and if no document differs.
@@ -242,71 +229,38 @@ def _difference(differences: Floats, clusters: Indices, bounded: bool) -> Interv
 
 
 def _flips(
-    shared: Sequence[Any], sides: Sequence[Any], first: pd.DataFrame, second: pd.DataFrame
+    sides: Sequence[Side], means: Sequence[pd.DataFrame], names: Sequence[str]
 ) -> pd.DataFrame:
-    """The documents whose outcome differs, the largest change first."""
+    """The documents that flipped in one of these metrics, the largest change first."""
     import pandas as pd
 
-    scored = "rpts" in first
-    correct = "accuracy" if scored else first.columns[0]
+    first, second = (it[list(names)] for it in means)
+    turned = ((first >= RIGHT) != (second >= RIGHT)) & first.notna() & second.notna()
+    change = (second - first).abs().sum(axis=1)[turned.any(axis=1)]
+    documents = list(change.sort_values(ascending=False, kind="stable").index)
     rows = []
-    for name, (_, one), (_, other) in zip(shared, first.iterrows(), second.iterrows(), strict=True):
-        a, b = _outcome(one, scored), _outcome(other, scored)
-        right_a, right_b = one[correct], other[correct]
-        turned = not math.isnan(right_a + right_b) and (right_a >= 0.5) != (right_b >= 0.5)
-        if a == b and not turned:
-            continue
-        records = [side[name] for side in sides]
-        instance = records[0][0].instance
-        changes = [abs(other[it] - one[it]) for it in dict.fromkeys((correct, first.columns[0]))]
+    for document in documents:
+        instance = sides[0][document][0].instance
         row = {
             "task": instance.task,
             "doc_id": instance.doc_id,
             "id": str(instance.id),
             "question": instance.shown.text,
             "gold": instance.shown.right_answer,
-            "to_right": bool(right_b >= 0.5) if turned else None,
-            "size": sum(change for change in changes if not math.isnan(change)),
         }
-        for end, outcome, own, values in (("a", a, records[0], one), ("b", b, records[1], other)):
-            row[f"outcome_{end}"] = outcome
-            row[f"answers_{end}"] = [record.final for record in own]
-            row[f"rpts_{end}"] = float(values["rpts"]) if scored else math.nan
+        for end, side, values in zip("ab", sides, (first, second), strict=True):
+            row[f"answers_{end}"] = [record.final for record in side[document]]
+            row |= {f"{name}_{end}": values.at[document, name] for name in names}
         rows.append(row)
-    rows.sort(key=lambda row: (-row["size"], row["task"], row["doc_id"]))
     frame: pd.DataFrame = pd.DataFrame(rows)
     return frame
 
 
-def _outcome(values: Any, scored: bool) -> str:
-    """The outcome of a run on a document, from the means of its metrics."""
-    if not scored:
-        right = values.iloc[0]
-        return "unscored" if math.isnan(right) else "right" if right >= 0.5 else "wrong"
-    if math.isnan(values["accuracy"]) or math.isnan(values["rpts"]):
-        return "unscored"
-    if values["accuracy"] < 0.5:
-        return "wrong"
-    if math.isnan(values["right_for_wrong_reason"]):
-        return "right without readable steps"
-    return "right" if values["accuracy_rpts"] >= 0.5 else "right for the wrong reason"
-
-
-def _records(frame: pd.DataFrame, key: str) -> dict[Any, list[Any]]:
-    """The records of each document or instance."""
-    records: dict[Any, list[Any]] = {}
-    for name, record in zip(frame[key], frame["record"], strict=True):
-        records.setdefault(name, []).append(record)
-    return records
-
-
-def _changed(pairs: Sequence[tuple[Any, Any]]) -> int:
+def _changed(shared: Sequence[Any], ours: Side, theirs: Side) -> int:
     """Number of shared documents whose data differ; a RunError for different questions."""
     changed = 0
-    for ours, theirs in pairs:
-        one, other = ours.instance, theirs.instance
-        if one is other or one == other:
-            continue
+    for name in shared:
+        one, other = ours[name][0].instance, theirs[name][0].instance
         if (one.id, one.shown.text) != (other.id, other.shown.text):
             task, doc_id = one.key
             raise RunError(
@@ -315,24 +269,5 @@ def _changed(pairs: Sequence[tuple[Any, Any]]) -> int:
                 "runs used different data and cannot be compared"
             )
         # Its number differs where a sample has another number of duplicates.
-        changed += one.model_copy(update={"doc_id": 0}) != other.model_copy(update={"doc_id": 0})
+        changed += one != other and one.model_copy(update={"doc_id": other.doc_id}) != other
     return changed
-
-
-def _doubts(a: Run, b: Run) -> Sequence[str]:
-    """Reasons other than the models why the runs may differ."""
-    named = [replace(run, label=name) for run, name in ((a, "A"), (b, "B"))]
-    doubts = [*stopped_runs(named), *differing_settings(named)]
-    if {*a.files} == {*b.files} and a.responses == b.responses:
-        doubts.append("both runs are the same files: the run is compared with itself.")
-    for run in named:
-        for judge in dict.fromkeys(
-            it.judge for it in run.scorings if not getattr(it, "comparable", True)
-        ):
-            doubts.append(
-                f"{run.label}: not judged (judge {judge!r}), so only the answers can be compared."
-                if judge == NO_JUDGE
-                else f"the judge {judge!r} of {run.label} is for testing only: its scores cannot "
-                "be compared with those of another judge."
-            )
-    return list(dict.fromkeys(doubts))

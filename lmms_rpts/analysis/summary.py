@@ -87,10 +87,9 @@ def summarize(
         raise RunError(f"Unknown column {unknown[0]!r} for --by; columns: {', '.join(known)}")
     parts = _parts(benchmark, runs)
     models = {task: rounds_of(own) for task, own in parts.items()}
-    frame = _with_rounds(values_frame(benchmark, runs), models, benchmark.by_task)
     return Summary(
         benchmark=benchmark,
-        table=_table(frame, benchmark, breakdowns, labels),
+        table=_table(_placed(benchmark, models), benchmark, breakdowns, labels),
         warnings=tuple(_warnings(benchmark, parts, models)),
     )
 
@@ -118,23 +117,19 @@ def _order(benchmark: Benchmark) -> Callable[[str], tuple[object, ...]]:
     return key
 
 
-def _with_rounds(frame: pd.DataFrame, models: Models, by_task: bool) -> pd.DataFrame:
-    """The frame with the ``part`` of the table, ``model`` and ``round`` of each response."""
-    rounds = {
-        (part, run.label): (model, number)
+def _placed(benchmark: Benchmark, models: Models) -> pd.DataFrame:
+    """The values of all responses, with the ``part`` of the table, ``model`` and ``round``."""
+    import pandas as pd
+
+    frames = [
+        values_frame(benchmark, [run]).assign(part=part, model=model, round=number)
         for part, own in models.items()
         for model, runs in own.items()
         for number, run in enumerate(runs)
-    }
-    part = list(frame["task"]) if by_task else [""] * len(frame)
-    places = [rounds[place] for place in zip(part, frame["run"], strict=True)]
-    placed: pd.DataFrame = frame.assign(
-        part=part,
-        model=[model for model, _ in places],
-        round=[number for _, number in places],
-        document=numbered(list(frame["document"])),
-        cluster_number=numbered(list(frame["cluster"])),
-    )
+    ]
+    placed: pd.DataFrame = pd.concat(frames, ignore_index=True)
+    placed["document"] = numbered(list(placed["document"]))
+    placed["cluster_number"] = numbered(list(placed["cluster"]))
     return placed
 
 

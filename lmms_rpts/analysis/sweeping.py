@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.reasoning import rpts_score
-from lmms_rpts.reasoning.tree import RIGHT_REASON, is_sound
+from lmms_rpts.reasoning.tree import is_sound
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import RptsRecord
@@ -26,10 +26,7 @@ _HIGHEST = 1000
 
 
 def sweep(
-    run: Run,
-    decays: Sequence[float] = DECAYS,
-    focus_heights: Sequence[int] = FOCUS_HEIGHTS,
-    threshold: float = RIGHT_REASON,
+    run: Run, decays: Sequence[float] = DECAYS, focus_heights: Sequence[int] = FOCUS_HEIGHTS
 ) -> pd.DataFrame:
     """The means of a run for each pair of decay and focus height, its own settings included.
 
@@ -39,13 +36,11 @@ def sweep(
     Args:
         decays: in [0, 1].
         focus_heights: integers from 0 to 1000.
-        threshold: minimum RPTS of a response that passes, in [0, 1].
 
     Returns:
         One row per pair, with the columns ``decay``, ``focus_height``; ``rpts``;
-        ``accuracy_rpts``, the share of all responses that are correct and pass, as published;
-        ``accuracy_passing``, the accuracy among those that pass; ``share_filtered``, the share that
-        does not pass (NaN if there is nothing to average); and ``own``: whether these are the run's
+        ``accuracy_rpts``, the share of all responses that are correct with an RPTS of at least 0.5,
+        as published (NaN if there is nothing to average); and ``own``: whether these are the run's
         own settings.
 
     Raises:
@@ -64,7 +59,6 @@ def sweep(
     all_heights = sorted({*map(int, focus_heights), *(height for _, height in own)})
     _check("decay", all_decays, 1)
     _check("focus_height", all_heights, _HIGHEST)
-    _check("threshold", [threshold], 1)
     rows = []
     for record in scored:
         # A record with an RPTS has a score for each step: RptsRecord checks this.
@@ -73,16 +67,15 @@ def sweep(
         for decay in all_decays:
             for height in all_heights:
                 value = rpts_score(tree, scores, decay, height)
-                passed = is_sound(value, threshold)
                 rows.append(
                     {
                         "document": record.instance.key,
                         "decay": decay,
                         "focus_height": height,
                         "rpts": value,
-                        "accuracy_rpts": None if right is None else float(right and passed),
-                        "accuracy_passing": float(right) if passed and right is not None else None,
-                        "share_filtered": float(not passed),
+                        "accuracy_rpts": None
+                        if right is None
+                        else float(right and is_sound(value)),
                     }
                 )
     keys = ["decay", "focus_height"]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 from typing import Annotated
 
@@ -11,7 +12,6 @@ from rich.console import Console
 from lmms_rpts.base.escaping import count
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
-from lmms_rpts.stats.figures import figure
 
 _HEADS = {"mae": "MAE", "spearman": "Spearman", "pearson": "Pearson"}
 _EXPLAINED = (
@@ -29,8 +29,7 @@ def agreement(
         typer.Argument(
             metavar="OTHER...",
             help="Other runs of the same responses, and ratings of people: files that the rating "
-            "mode of the report saved, one per rater, or tables with doc_id or id, step, and human "
-            "or score.",
+            "mode of the report saved, one per rater, or tables with doc_id or id, step and human.",
             show_default=False,
         ),
     ],
@@ -50,14 +49,15 @@ def agreement(
     from lmms_rpts.analysis.frames import read_runs
 
     files = check_suffixes(output, SUFFIXES)
-    ratings = [path for other in others if _holds_ratings(path := Path(other).expanduser())]
     # Read separately: together, they would be sorted, and runs without shared documents joined.
-    runs = [
-        one
-        for path in [run, *others]
-        if path == run or Path(path).expanduser() not in ratings
-        for one in read_runs([path])
-    ]
+    runs, ratings = read_runs([run]), list[Path]()
+    for other in others:
+        path = Path(other).expanduser()
+        # The files of runs are samples and results.
+        if path.is_file() and not re.search(r"_samples_|_results\.json$", path.name):
+            ratings.append(path)
+        else:
+            runs += read_runs([other])
     protect_inputs(runs, files, *ratings)
     if len(runs) < 2 and not ratings:
         fail(f"{run} is the only run: pass another run of its responses, or ratings of people")
@@ -67,17 +67,5 @@ def agreement(
     if result.left_out:
         total = sum(result.left_out.values())
         notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(result.left_out)}.")
-    if raters := result.raters:
-        notes.append(
-            f"Agreement between {raters['raters']} raters on {raters['steps']:,} shared steps: "
-            f"mean pairwise MAE {figure(raters['mae'])}, Krippendorff's alpha (interval; "
-            f"Krippendorff 2004) {figure(raters['alpha'])}."
-        )
     title = f"Agreement with {result.reference}"
     deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)
-
-
-def _holds_ratings(path: Path) -> bool:
-    """Whether OTHER is a file of ratings rather than a run, whose files are samples and results."""
-    is_run = "_samples_" in path.name or path.name.endswith("_results.json")
-    return path.is_file() and not is_run

@@ -3,12 +3,8 @@
 from __future__ import annotations
 
 import functools
-import inspect
-import os
-import re
 import sys
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import suppress
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, NoReturn
@@ -20,10 +16,11 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import visible
 from lmms_rpts.base.settings import refuse_unknown, with_variables
-from lmms_rpts.runs.files import draft_of
-from lmms_rpts.tasks.registry import SETTINGS_TABLES, benchmark_of
+from lmms_rpts.tasks.registry import SETTINGS_TABLES
 
 if TYPE_CHECKING:
+    from loguru import Message, Record
+
     from lmms_rpts.runs.run import Run
 
 Runs = Annotated[
@@ -53,17 +50,6 @@ Output = Annotated[
         show_default=False,
     ),
 ]
-Images = Annotated[
-    Path | None,
-    typer.Option(
-        "--images",
-        help="Folder of the images. Default: the place that the setting for the data (such as "
-        "RPTS_PATH) names.",
-        exists=True,
-        file_okay=False,
-        show_default=False,
-    ),
-]
 IncludePath = Annotated[
     Path | None,
     typer.Option(
@@ -74,10 +60,9 @@ IncludePath = Annotated[
     ),
 ]
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
-# The mark that each page has of the command that wrote it
-_PAGE = re.compile(rb'<meta name="generator" content="lmms-rpts [^" ]{1,100} ([a-z]{1,20})">')
 PLOTS = (".svg", ".pdf")
 """Suffixes of files that matplotlib draws."""
+_WARNING = 30  # the number of this level of messages
 
 
 def with_settings(command: Callable[..., None]) -> Callable[..., None]:
@@ -97,17 +82,6 @@ def with_settings(command: Callable[..., None]) -> Callable[..., None]:
             fail(error)
 
     return checked
-
-
-def paragraphs(docstring: str | None) -> str:
-    """A docstring as ``--help`` text: each paragraph on one line, for the terminal to wrap.
-
-    Indented paragraphs, such as examples, are unchanged.
-    """
-    blocks = inspect.cleandoc(docstring or "").split("\n\n")
-    return "\n\n".join(
-        block if block.startswith(" ") else " ".join(block.split("\n")) for block in blocks
-    )
 
 
 def same_command(without: Collection[str] = (), *more: str) -> str:
@@ -148,76 +122,20 @@ def fail_to_write(path: Path, error: Exception) -> NoReturn:
     fail(f"Cannot write to {path}: {getattr(error, 'strerror', None) or error}")
 
 
-def protect_inputs(
-    inputs: Iterable[Run], outputs: Iterable[Path], *others: Path, page_of: str = ""
-) -> None:
-    """Fail if an output file is one of the input files, or a page of another program.
-
-    ``page_of``: the command that writes pages to ``outputs``; it may overwrite only its own.
-    """
+def protect_inputs(inputs: Iterable[Run], outputs: Iterable[Path], *others: Path) -> None:
+    """Fail, before the costly part, if a file to write is an input file or cannot be written."""
+    from lmms_rpts.runs.files import check_writable
     from lmms_rpts.runs.reading import results_beside
 
     samples = [file for run in inputs for file in run.files]
     read = {path.resolve() for path in (*samples, *map(results_beside, samples), *others)}
     for output in outputs:
-        place = output.expanduser()
-        if place.resolve() in read:
+        if output.expanduser().resolve() in read:
             fail(f"{output} is one of the input files: choose another name with -o")
         try:
-            own = not page_of or may_overwrite(place, page_of)
+            check_writable(output)
         except OSError as error:
-            fail(f"Cannot read {output}: {error.strerror}")
-        if not own:
-            fail(
-                f"{output} was not written by lmms-rpts {page_of}: use another file name, or "
-                "delete it first"
-            )
-
-
-def may_overwrite(page: Path, command: str) -> bool:
-    """Whether a command may overwrite a file: there is none, it is empty, or it is its own page."""
-    if not os.path.isfile(page):  # False also for a name that is too long
-        return True
-    with page.open("rb") as content:
-        start = content.read(4096)
-    if not start:
-        return True
-    found = _PAGE.search(start)
-    return found is not None and found[1] == command.encode("ascii")
-
-
-def write_file(path: Path, content: str | bytes) -> None:
-    """Write a file atomically, create its folder, and report its name."""
-    if isinstance(content, str):
-        content = content.encode("utf-8", errors="replace")
-    try:
-        with draft_of(path) as draft:
-            draft.write_bytes(content)
-    except OSError as error:
-        fail_to_write(path, error)
-    typer.echo(f"Written: {path}", err=True)
-
-
-def image_advice(tasks: Collection[str], include_path: Path | None) -> str:
-    """Advice if images of runs of these tasks are missing."""
-    known = {task: benchmark_of(task) for task in tasks}
-    variables = {each.data_variable for each in known.values() if each} - {""}
-    ways = ["use --images FOLDER", *(f"set {each}" for each in sorted(variables))]
-    if not all(known.values()):
-        ways.append(
-            "use --include_path FOLDER with the folder of your task files"
-            if include_path is None
-            else "add the missing images to the folder that the task file below "
-            f"{include_path} sets"
-        )
-    return ", or ".join(ways)
-
-
-# --- log messages as plain lines -----------------------------------------------------------------
-
-_WARNING = 30
-_handler = 0  # loguru's own at first, which writes to standard error
-_is_hooked = False
+            fail_to_write(output, error)
 
 
 def plain_log() -> None:
@@ -225,25 +143,18 @@ def plain_log() -> None:
 
     Shown are warnings and errors, and information of this package.
     """
-    global _handler, _is_hooked
-    if not _is_hooked:
-        _is_hooked = True
-        # Importing it replaces all handlers by one that writes to standard output.
-        wrapt.register_post_import_hook(_restore, "lmms_eval.models")
-    with suppress(ValueError):  # removed already
-        logger.remove(_handler)
-    _handler = logger.add(
-        lambda message: complain(
-            f"{'Warning: ' * (message.record['level'].no >= _WARNING)}{message.rstrip()}"
-        ),
-        level="INFO",
-        format="{message}",
-        filter=lambda record: (
-            (record["name"] or "").startswith("lmms_rpts") or record["level"].no >= _WARNING
-        ),
-    )
 
+    def is_shown(record: Record) -> bool:
+        return (record["name"] or "").startswith("lmms_rpts") or record["level"].no >= _WARNING
 
-def _restore(module: object) -> None:
-    logger.remove()
-    plain_log()
+    def show(message: Message) -> None:
+        mark = "Warning: " if message.record["level"].no >= _WARNING else ""
+        complain(f"{mark}{message.rstrip()}")
+
+    def begin(module: object = None) -> None:
+        logger.remove()
+        logger.add(show, level="INFO", format="{message}", filter=is_shown)
+
+    begin()
+    # Importing it replaces all handlers by one that writes to standard output.
+    wrapt.register_post_import_hook(begin, "lmms_eval.models")

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import math
-from collections import Counter
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
@@ -13,10 +11,9 @@ from rich.console import Console
 from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
+from lmms_rpts.stats.figures import figure
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmms_rpts.analysis.comparison import Comparison
     from lmms_rpts.runs.run import Run
 
@@ -73,7 +70,10 @@ def compare(
         a, *others = name_runs(runs) if by is None else parts_of(runs[0], by)
         protect_inputs(runs, files)
         comparisons = adjust_together([compare_runs(a, b) for b in others])
-    tables = [_differences(it, several=len(others) > 1) for it in comparisons]
+    tables = [
+        Table(it.table, f"B: {it.label_b}" * (len(others) > 1), _FORMS, _HEADS, rows=it.headline)
+        for it in comparisons
+    ]
     before = [f"A: {a.label}", *(f"B: {it.label_b} ({it.shared})" for it in comparisons)]
     tested = sum(it.table["p"].notna().sum() for it in comparisons)
     notes = [
@@ -107,42 +107,31 @@ def _read(path: str) -> Run:
     return join_rounds(rounds, name)
 
 
-def _differences(comparison: Comparison, several: bool) -> Table:
-    """The benchmark's columns first, which the terminal shows; files hold all metrics."""
-    title = f"B: {comparison.label_b}" if several else ""
-    return Table(comparison.table, title, _FORMS, _HEADS, rows=comparison.headline)
-
-
 def _flips(comparison: Comparison, notes: list[str]) -> Iterator[Table]:
+    """The flipped documents: for the terminal as texts, for files with their values."""
+    import pandas as pd
+
     flips, total = comparison.flips, comparison.documents
     if flips.empty:
         notes.append(f"None of the {total} documents flipped.")
         return
-    counts = Counter(flips["to_right"])
-    title = (
-        f"{len(flips)} of {total} documents flipped: {counts[False]} from right to wrong, "
-        f"{counts[True]} from wrong to right, {counts[None]} only in the reasoning or its score"
-    )
-    title += f"; the {_FLIPS} largest changes" * (len(flips) > _FLIPS)
-    yield Table(_shown(flips), title, rows=_FLIPS, only="terminal")
-    yield Table(flips, "flips", only="json")
-
-
-def _shown(flips: pd.DataFrame) -> pd.DataFrame:
-    """The flips as texts: document, question, and what each run said and got."""
-    import pandas as pd
-
-    def side(end: str) -> list[str]:
-        columns = (flips[f"{name}_{end}"] for name in ("answers", "outcome", "rpts"))
-        return [
-            f"{listed([shorten(it or 'unknown') for it in answers])}: {outcome}"
-            + f" (RPTS {rpts:.2f})" * (not math.isnan(rpts))
-            for answers, outcome, rpts in zip(*columns, strict=True)
+    names = [it.removesuffix("_a") for it in map(str, flips) if it.endswith("_a")]
+    names.remove("answers")
+    shown = {
+        "document": flips["task"] + " " + flips["doc_id"].astype(str),
+        "question": [shorten(text, 60) for text in flips["question"]],
+    }
+    for end in "ab":
+        values = flips[[f"{name}_{end}" for name in names]].to_numpy()
+        numbers = [
+            ", ".join(f"{name.replace('_', ' ')} {figure(it, '.2f')}" for name, it in pairs)
+            for pairs in (zip(names, row, strict=True) for row in values)
         ]
-
-    documents = flips["task"] + " " + flips["doc_id"].astype(str)
-    questions = [shorten(text, 60) for text in flips["question"]]
-    frame: pd.DataFrame = pd.DataFrame(
-        {"document": documents, "question": questions, "A": side("a"), "B": side("b")}
-    )
-    return frame
+        answers = (map(shorten, (it or "none" for it in own)) for own in flips[f"answers_{end}"])
+        shown[end.upper()] = [
+            f"{listed(own)}: {text}" for own, text in zip(answers, numbers, strict=True)
+        ]
+    title = f"{len(flips)} of {total} documents flipped"
+    title += f"; the {_FLIPS} largest changes" * (len(flips) > _FLIPS)
+    yield Table(pd.DataFrame(shown), title, rows=_FLIPS, only="terminal")
+    yield Table(flips, "flips", only="json")

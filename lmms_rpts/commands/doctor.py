@@ -1,19 +1,16 @@
-"""``lmms-rpts doctor``: check the installation, settings, data, cache and judge before a run."""
+"""``lmms-rpts doctor``: check the installation, settings, data and judge before a run."""
 
 from __future__ import annotations
 
 import asyncio
 import json
 import platform
-import re
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import aclosing
 from functools import partial
 from importlib.metadata import PackageNotFoundError, entry_points, requires, version
-from pathlib import Path
-from typing import Any
 
 import typer
 from PIL import Image, ImageDraw
@@ -23,29 +20,20 @@ from rich.text import Text
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import count, listed, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.base.settings import (
-    FILE,
-    SettingError,
-    load_settings,
-    read_file,
-    refuse_unknown,
-    secrets,
-    set_variables,
-)
+from lmms_rpts.base.settings import load_settings, refuse_unknown, secrets, set_variables
 from lmms_rpts.commands.common import IncludePath, Judge, complain
 from lmms_rpts.judging.cache import AnswerCache
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import choices, find_judge
-from lmms_rpts.judging.types import NO_JUDGE, JudgeConfigurationError, Request, Verdict
-from lmms_rpts.runs.work import run_async
+from lmms_rpts.judging.types import Request, Verdict
+from lmms_rpts.scoring.work import run_async
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import Check, data_fault, problem
 from lmms_rpts.tasks.registry import BENCHMARKS, SETTINGS_TABLES
 
-_STYLES = {"ok": "green", "problem": "bold red", "not checked": "yellow"}
 _STATE, _NAME = 13, 14  # widths of columns
 
 
@@ -57,25 +45,30 @@ def doctor(judge: Judge = None, include_path: IncludePath = None) -> None:
     your own tasks, their data and images, and the judge are checked. Exits with 1 if there is a
     problem.
     """
-    console, waiting, problems = Console(highlight=False, soft_wrap=True), Console(stderr=True), 0
     if judge:
         set_variables(LMMS_RPTS_JUDGE=judge)
+    console, problems = Console(highlight=False, soft_wrap=True), 0
     stages: dict[str, Callable[[], Iterable[Check]]] = {
         "installation": check_packages,
         "tasks": check_lmms_eval,
-        "settings": partial(check_settings, judge),
+        "settings": check_settings,
         **{each.title: partial(check_data, each) for each in BENCHMARKS.values()},
-        "cached replies": check_cache,
     }
     if include_path is not None:
-        stages = {"own tasks": partial(check_own_tasks, include_path)}
+        from lmms_rpts.host.own_tasks import examine_folder
+
+        stages = {"own tasks": partial(examine_folder, include_path)}
     stages["judge"] = partial(check_judge, needed=include_path is None)
     for name, work in stages.items():
-        with waiting.status(f"checking: {name}"):
+        with Console(stderr=True).status(f"checking: {name}"):
             checks = _perform(name, work)
+        faults = [check for check in checks if check.state == "problem"]
+        problems += len(faults)
         for check in checks:
-            problems += check.state == "problem"
             console.print(_line(check))
+        if faults and name == "settings":
+            console.print("\nFix the settings first: data and judge were not checked.")
+            break
     console.print(f"\n{count(problems, 'problem') if problems else 'No problem found'}.")
     if problems:
         raise typer.Exit(1)
@@ -85,20 +78,20 @@ def _perform(name: str, work: Callable[[], Iterable[Check]]) -> list[Check]:
     """The checks of a stage; one that crashes is a problem."""
     try:
         return list(work())
-    except SettingError:  # the stage of the settings reports it
-        return [Check(name, "not checked", "fix the settings first")]
+    except UserError as error:
+        return [problem(name, error)]
     except Exception as error:  # the boundary: the other stages must still run
-        said = f"this check failed: {type(error).__name__}: {error}"
+        fault = f"this check failed: {type(error).__name__}: {error}"
         remedy = "fix the named cause; if it is a bug of lmms-rpts, report it"
-        return [problem(name, said, remedy)]
+        return [problem(name, fault, remedy)]
 
 
 def _line(check: Check) -> Text:
     """A check without secrets; further lines are indented, and the remedy is the last."""
-    said = _shown(check.said + (f"\n-> {check.remedy}" if check.remedy else ""))
-    text = Text(f"{check.state:<{_STATE}}", style=_STYLES[check.state])
+    message = _shown(check.said + (f"\n-> {check.remedy}" if check.remedy else ""))
+    text = Text(f"{check.state:<{_STATE}}", style="green" if check.state == "ok" else "bold red")
     text.append(f"{check.name:<{_NAME}} ", style="bold")
-    return text.append(said.replace("\n", "\n" + " " * _STATE), style="default not bold")
+    return text.append(message.replace("\n", "\n" + " " * _STATE), style="default not bold")
 
 
 def _shown(text: str) -> str:
@@ -110,7 +103,8 @@ def _shown(text: str) -> str:
 
 
 OURS = "lmms-rpts"
-_TOLD = ("lmms-eval", "torch", "transformers", "datasets", "openai")  # of others, only problems
+_GROUP, _PLUGIN = "lmms_eval.models", "lmms_rpts.plugin:manifests"
+_NAMED = ("lmms-eval", "torch", "transformers", "datasets", "openai")  # of others, only problems
 
 
 def check_packages() -> Iterator[Check]:
@@ -118,18 +112,12 @@ def check_packages() -> Iterator[Check]:
     from packaging.requirements import Requirement
 
     yield Check("Python", "ok", f"{platform.python_version()} ({sys.executable})")
-    reinstall = f"pip install --force-reinstall --no-deps {OURS} (in a checkout: pip install .)"
-    try:
-        own = version(OURS)
-    except PackageNotFoundError:
-        yield problem(OURS, f"importable, but not installed for {sys.executable}", reinstall)
-        return
-    group, plugin = "lmms_eval.models", "lmms_rpts.plugin:manifests"
-    if plugin in (each.value for each in entry_points(group=group)):
-        yield Check(OURS, "ok", f"{own}, registered with lmms-eval ({group}: lmms_rpts)")
+    own = version(OURS)
+    if _PLUGIN in (point.value for point in entry_points(group=_GROUP)):
+        yield Check(OURS, "ok", f"{own}, registered with lmms-eval ({_GROUP}: lmms_rpts)")
     else:
-        said = f"{own} is not registered with lmms-eval ({group}: {plugin})"
-        yield problem(OURS, said, reinstall)
+        remedy = f"pip install --force-reinstall --no-deps {OURS} (in a checkout: pip install .)"
+        yield problem(OURS, f"{own} is not registered with lmms-eval ({_GROUP}: {_PLUGIN})", remedy)
     for need in map(Requirement, requires(OURS) or ()):
         if need.marker is not None and not need.marker.evaluate({"extra": ""}):
             continue
@@ -138,9 +126,9 @@ def check_packages() -> Iterator[Check]:
         except PackageNotFoundError:
             installed = "nothing"
         if not need.specifier.contains(installed, prereleases=True):
-            said = f"{installed} is installed, but {OURS} needs {need.specifier}"
-            yield problem(need.name, said, f"pip install '{need}'")
-        elif need.name in _TOLD:
+            fault = f"{installed} is installed, but {OURS} needs {need.specifier}"
+            yield problem(need.name, fault, f"pip install '{need}'")
+        elif need.name in _NAMED:
             yield Check(need.name, "ok", f"{installed} (supported: {need.specifier})")
 
 
@@ -150,67 +138,44 @@ def check_packages() -> Iterator[Check]:
 _PROGRAM = """
 import json, sys
 sys.path[:] = [each for each in sys.path if each]
-import torch
 import lmms_eval.models
 from lmms_eval.tasks import TaskManager
 from lmms_rpts.tasks.registry import benchmark_of
-cuda, mps = torch.cuda, getattr(torch.backends, "mps", None)
-devices = [cuda.get_device_name(at) for at in range(cuda.device_count() * cuda.is_available())]
-devices += ["Apple GPU (MPS)"] if mps is not None and mps.is_available() else []
 tasks = [name for name in TaskManager().all_tasks if benchmark_of(name)]
-print("\\n" + json.dumps([torch.version.cuda, devices, tasks]), flush=True)
+print("\\n" + json.dumps(tasks), flush=True)
 """
 _TASK = "rpts_eval_en"
 
 
 def check_lmms_eval() -> Iterator[Check]:
-    """Whether a new lmms-eval process finds our tasks, and the devices that torch finds."""
+    """Whether a new lmms-eval process finds our tasks."""
+    command, silent = [sys.executable, "-c", _PROGRAM], subprocess.DEVNULL
+    done = subprocess.run(command, stdin=silent, capture_output=True, check=False)  # noqa: S603
+    tasks = json.loads(done.stdout.splitlines()[-1]) if done.returncode == 0 else []
+    if _TASK in tasks:
+        first = sorted(tasks, key=lambda name: (not name.startswith("rpts_eval"), name))
+        yield Check("tasks", "ok", f"lmms-eval finds {len(tasks)} tasks: {listed(first)}")
+        return
+    lines = done.stderr.decode("utf-8", "replace").strip().splitlines() or ["no output"]
+    fault = f"lmms-eval does not find {_TASK}: {lines[-1].strip()} (status {done.returncode})"
     remedy = "reinstall the package that the message names (pip install --force-reinstall PACKAGE)"
-    command = [sys.executable, "-c", _PROGRAM]
-    how: dict[str, Any] = {"encoding": "utf-8", "errors": "replace", "stdin": subprocess.DEVNULL}
-    done = subprocess.run(command, capture_output=True, check=False, **how)  # noqa: S603
-    if done.returncode:
-        lines = [line.strip() for line in done.stderr.splitlines() if line.strip()] or ["no output"]
-        reasons = [line for line in lines if "lmms_rpts cannot extend" in line] or lines
-        said = f"lmms-eval does not start: {reasons[-1]} (status {done.returncode})"
-        yield problem("tasks", said, remedy)
-        return
-    cuda, devices, tasks = json.loads(done.stdout.splitlines()[-1])
-    built = f"built for CUDA {cuda}, but finds no GPU" if cuda else "no CUDA"
-    yield Check("torch devices", "ok", ", ".join(devices) or f"CPU only ({built})")
-    if _TASK not in tasks:
-        yield problem("tasks", f"lmms-eval does not find {_TASK}, only {tasks}", remedy)
-        return
-    first = sorted(tasks, key=lambda each: (not each.startswith("rpts_eval"), each))
-    yield Check("tasks", "ok", f"lmms-eval finds {len(tasks)} tasks: {listed(first)}")
+    yield problem("tasks", fault, remedy)
 
 
-# --- settings, data, cache
+# --- settings, data
 
 
-def check_settings(judge: str | None = None) -> list[Check]:
-    """Whether the settings are valid, and where each one that is set comes from."""
-    try:
-        refuse_unknown(SETTINGS_TABLES)
-        lines = [f"\njudge = {judge} (--judge)"] if judge else []
-        for table in SETTINGS_TABLES:
-            start = table.TABLE and f"{table.TABLE}."
-            lines += [
-                f"\n{start}{name} = {value} ({table.origin(name)})"
-                for name, value in table.load().model_dump(mode="json", exclude_unset=True).items()
-                if not (judge and name == "judge")
-            ]
-    except SettingError as error:
-        return [problem("settings", error)]
-    order = f"options come before variables, {read_file()[0] or FILE} and defaults"
-    return [Check("settings", "ok", f"{order}; set:{''.join(lines) or ' nothing'}")]
-
-
-def check_own_tasks(folder: Path) -> Sequence[Check]:
-    """The tasks in a folder of the user, with their data and images."""
-    from lmms_rpts.host.own_tasks import examine_folder
-
-    return examine_folder(folder)
+def check_settings() -> Iterator[Check]:
+    """Whether the settings are valid, where each one that is set comes from, and the cache."""
+    refuse_unknown(SETTINGS_TABLES)
+    lines = []
+    for table in SETTINGS_TABLES:
+        start = table.TABLE and f"{table.TABLE}."
+        values = table.load().model_dump(mode="json", exclude_unset=True)
+        lines += [f"\n{start}{it} = {value} ({table.origin(it)})" for it, value in values.items()]
+    if folder := load_settings().cache:
+        AnswerCache(folder).close()  # a run with an unusable one pays twice if it is repeated
+    yield Check("settings", "ok", f"set:{''.join(lines) or ' nothing'}")
 
 
 def check_data(benchmark: Benchmark) -> Iterator[Check]:
@@ -219,36 +184,21 @@ def check_data(benchmark: Benchmark) -> Iterator[Check]:
     if place is None:
         return
     load_settings()  # grading reads them, too
-    counts, faults = dict[str, int](), dict[str, UserError]()
     tasks = max(benchmark.groups.values(), key=len)  # without the demo, and tasks asked apart
+    counts = dict[str, int]()
     for part, task in {benchmark.tasks[task]: task for task in tasks}.items():
         try:
             questions = benchmark.load(part)
             questions.check()  # also here: a benchmark may check images once a process
             if not benchmark.scored:  # the judge of steps has a stage of its own
                 benchmark.check(task)
-            counts[part] = len(questions.questions)
         except UserError as error:
-            faults[part] = error
+            yield data_fault(f"{name}, {part}", error)
+            break  # all 61 sets of ReForm-Eval may have the same fault
+        counts[part] = len(questions.questions)
     if parts := ", ".join(f"{part}: {n:,}" for part, n in counts.items() if n):
-        said = f"all images; questions: {parts} ({benchmark.data_variable}={place})"
-        yield Check(name, "ok", said)
-    # Of a folder that is not there, all sets of a benchmark say the same: 61 of ReForm-Eval.
-    for part, fault in [*faults.items()][: len(faults) if parts else 1]:
-        yield data_fault(f"{name}, {part}", fault)
-
-
-def check_cache() -> list[Check]:
-    """Whether the cache of judges' replies can be opened, as in a run."""
-    folder = load_settings().cache
-    if folder is None:
-        said = "LMMS_RPTS_CACHE is off: an interrupted run pays for its replies again"
-        return [Check("cached replies", "ok", said)]
-    try:
-        AnswerCache(folder).close()
-    except UserError as error:
-        return [problem("cached replies", error)]
-    return [Check("cached replies", "ok", f"in {folder}")]
+        message = f"all images; questions: {parts} ({benchmark.data_variable}={place})"
+        yield Check(name, "ok", message)
 
 
 # --- the judge: questions with obvious answers, about a text and a drawn image
@@ -259,19 +209,13 @@ VALID, INVALID = "The village shop is closed today.", "The village shop is open 
 SEEN = "The image shows a red disc on a white ground."
 UNSEEN = "The image shows a blue square on a black ground."
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
-# What to do about an error with these words; the first one that fits counts.
-_REMEDIES = {
-    r"\(40[13]\)": "check OPENAI_API_KEY, and that the key belongs to this server",
-    r"\(404\)": "check the model's name, and the end of OPENAI_BASE_URL, often /v1",
-    r"\(402\)|\(429\)|quota": "check the credit and the limits of your account",
-    "no connection": "check that the server runs, OPENAI_BASE_URL, and the network or proxy",
-    "too long|no answer within": "check the server's state, or increase LMMS_RPTS_TIMEOUT",
-    "budget": "increase LMMS_RPTS_MAX_JUDGE_TOKENS or LMMS_RPTS_MAX_JUDGE_COST",
-    "": "fix the reported error, or choose another judge (docs/judging.md)",
-}
+_UNANSWERED = (
+    "check that the server runs, OPENAI_BASE_URL (it often ends in /v1), OPENAI_API_KEY, the name "
+    "of the model and your credit; docs/judging.md"
+)
 
 
-def check_judge(needed: bool = True) -> list[Check]:
+def check_judge(needed: bool = True) -> Iterator[Check]:
     """Ask the judge about a valid and an invalid step, and about an image if it is shown images.
 
     Replies are not cached, and no cached replies are used. ``needed``: it is a problem if no judge
@@ -279,70 +223,63 @@ def check_judge(needed: bool = True) -> list[Check]:
     """
     settings = load_settings(cache="off", concurrency=1)
     if not settings.judge:
-        return [problem("judge", "no judge is set", choices())] if needed else []
-    try:
-        chosen, prompts = find_judge(settings.judge, settings), Prompts(settings.prompts)
-    except JudgeConfigurationError as error:
-        return [problem("judge", error)]
+        if needed:
+            yield problem("judge", "no judge is set", choices())
+        return
+    chosen, prompts = find_judge(settings.judge, settings), Prompts(settings.prompts)
     name, is_shown = f"judge {chosen.name}", settings.evidence in ("image", "both")
-    if is_shown and not chosen.sees and chosen.name != NO_JUDGE:
-        said = f"it has no vision, but LMMS_RPTS_EVIDENCE={settings.evidence} needs it"
-        return [problem(name, said, _BLIND)]
     if chosen.backend.free:
-        return [Check(name, "ok", f"calls no model: {chosen.backend.purpose}")]
+        yield Check(name, "ok", f"calls no model: {chosen.backend.purpose}")
+        return
+    given = {"context": SITUATION, "premises": PREMISES}
     questions = [
-        prompts.request("inference", "en", context=SITUATION, premises=PREMISES, conclusion=each)
-        for each in (VALID, INVALID)
+        prompts.request("inference", "en", **given, conclusion=step) for step in (VALID, INVALID)
     ]
     if is_shown:
         drawing = Image.new("RGB", (224, 224), "white")
         ImageDraw.Draw(drawing).ellipse((56, 56, 168, 168), "red")
         image = JudgeImage("Image 0", lambda: drawing, settings.image_size)
         questions += [
-            prompts.request("image", "en", images=(image,), facts=(), conclusion=each)
-            for each in (SEEN, UNSEEN)
+            prompts.request("image", "en", images=(image,), facts=(), conclusion=claim)
+            for claim in (SEEN, UNSEEN)
         ]
     limit = None if chosen.backend.local else settings.timeout * len(questions)
     judge = chosen.backend.open(chosen.model, settings)
     address = getattr(judge, "identity", {}).get("endpoint", "this machine, where it is loaded")
-    wait = f"at most {limit:g} s (LMMS_RPTS_TIMEOUT)" if limit else "it can take minutes"
-    complain(_shown(f"Asking {chosen.name} at {address}: {len(questions)} questions, {wait} ..."))
+    complain(_shown(f"Asking {chosen.name} at {address}: {len(questions)} questions ..."))
     client = Client(chosen, judge, settings)
-    verdicts = run_async(_verdicts(client, questions, limit))
-    used = f"{address}; {usage_text(client.budget.usage())}"
-    checks = [_read(name, used, verdicts[:2])]
-    if is_shown and checks[0].state == "ok":
-        checks.append(_read(f"{name}: images", "about a drawn image", verdicts[2:], _BLIND))
-    return checks
+    try:
+        verdicts = run_async(_ask(client, questions, limit))
+    except asyncio.TimeoutError:
+        yield problem(name, f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)", _UNANSWERED)
+        return
+    about_text = _judged(name, f"{address}; {usage_text(client.budget.usage())}", verdicts[:2])
+    yield about_text
+    if is_shown and about_text.state == "ok":
+        yield _judged(f"{name}: images", "about a drawn image", verdicts[2:], _BLIND)
 
 
-async def _verdicts(
-    client: Client, questions: Sequence[Request], limit: float | None
-) -> list[Verdict]:
-    """The verdicts of the judge; errors after ``limit`` seconds."""
+async def _ask(client: Client, questions: Sequence[Request], limit: float | None) -> list[Verdict]:
+    """The verdicts of the judge; a TimeoutError after ``limit`` seconds."""
     async with aclosing(client):
-        asked = asyncio.gather(*map(client.ask, questions))
-        try:
-            return await asyncio.wait_for(asked, limit)
-        except asyncio.TimeoutError:
-            error = f"no answer within {limit:g} s (LMMS_RPTS_TIMEOUT)"
-            return [Verdict(kind="", prompt_version="", error=error)] * len(questions)
+        return await asyncio.wait_for(asyncio.gather(*map(client.ask, questions)), limit)
 
 
-def _read(name: str, asked: str, verdicts: Sequence[Verdict], remedy: str = "") -> Check:
+def _judged(name: str, asked: str, verdicts: Sequence[Verdict], remedy: str = "") -> Check:
     """The result of two questions: what is right should get at least 0.5, what is wrong less."""
-    failed = next((each for each in verdicts if each.value is None), None)
+    failed = next((verdict for verdict in verdicts if verdict.value is None), None)
     reply = ((failed or verdicts[0]).reply or "").strip()
-    quoted = f"\nits reply: {reply[:160]!r}" if reply else ""
     if failed:
-        fitting = (it for words, it in _REMEDIES.items() if re.search(words, str(failed.error)))
-        return problem(name, f"{failed.error} ({asked}){quoted}", remedy or next(fitting))
-    right, wrong = (float(each.value or 0.0) for each in verdicts)
-    said = f"scores {right:g} for what is plainly right, {wrong:g} for what is plainly wrong"
-    if right >= 0.5 > wrong:
-        return Check(name, "ok", f"{said} ({asked})")
-    measure = (
+        message = str(failed.error)
+    else:
+        right, wrong = (float(verdict.value or 0.0) for verdict in verdicts)
+        message = f"scores {right:g} for what is plainly right, {wrong:g} for what is plainly wrong"
+        if right >= 0.5 > wrong:
+            return Check(name, "ok", f"{message} ({asked})")
+    weak = (
         "it misunderstands the question, or is too weak: choose another judge, or measure it: "
         f"lmms-rpts validate --judge {name.removeprefix('judge ')} (docs/validation.md)"
     )
-    return problem(name, f"{said} ({asked}){quoted}", remedy or measure)
+    quoted = f"\nits reply: {reply[:160]!r}" if reply else ""
+    remedy = remedy or (weak if reply else _UNANSWERED)
+    return problem(name, f"{message} ({asked}){quoted}", remedy)

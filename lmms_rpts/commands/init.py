@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from lmms_rpts.base.escaping import did_you_mean, listed, visible
+from lmms_rpts.base.escaping import did_you_mean, listed, shorten, visible
 from lmms_rpts.base.rows import QUOTING
 from lmms_rpts.base.settings import parse_choice
 from lmms_rpts.commands.common import fail, fail_to_write
@@ -22,10 +22,11 @@ from lmms_rpts.tasks.own.starting import Start, check_name, example, write_start
 from lmms_rpts.tasks.questions import parse_questions
 
 _EXAMPLE_MODEL = "qwen2_5_vl --model_args pretrained=Qwen/Qwen2.5-VL-7B-Instruct"
-_SHOWN_NAMES = 40
+_JUDGE = "openai:gpt-4o-mini"
 _IMAGE_REMEDY = (
     "Fix the names of the images, set --images to their folder, or choose their columns with --map."
 )
+_LONGEST = 1_000  # of a list of columns
 
 
 def init(
@@ -95,18 +96,28 @@ def init(
     typer.echo(
         f"Written: {folder} (instances: {len(start.instances)}, images: {len(start.images)}, "
         f"answers: {start.form}).\n\nIts task file, {name}.yaml:\n\n"
-        f"{start.texts()[f'{name}.yaml']}\nRun it:\n\n{_next_commands(start, folder)}"
+        f"{start.texts()[f'{name}.yaml']}\nRun it:\n"
     )
+    place, results = shlex.quote(str(folder)), shlex.quote(f"results/{name}")
+    shown = f" --images {place}/images" if start.images else ""
+    model, judge, note = _EXAMPLE_MODEL, _JUDGE, ""
     if start.responses:
-        typer.echo(
-            "\nThis replays two responses with an offline judge. For a real model: --model "
-            f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE=openai:gpt-4o-mini with OPENAI_API_KEY."
+        model = f"replay --model_args {shlex.quote(f'samples={folder}/responses.jsonl')}"
+        judge = "lexical"
+        note = (
+            "\n\nThis replays two responses with an offline judge. For a real model: --model "
+            f"{_EXAMPLE_MODEL}, and LMMS_RPTS_JUDGE={_JUDGE} with OPENAI_API_KEY."
         )
-    elif any(each.get("images") and not each.get("reasoning") for each in start.instances):
-        typer.echo(
-            "\nThere is no gold reasoning, so the judge needs vision to check claims about images. "
-            "With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
+    elif any(row.get("images") and not row.get("reasoning") for row in start.instances):
+        note = (
+            "\n\nThere is no gold reasoning, so the judge needs vision to check claims about "
+            "images. With LMMS_RPTS_EVIDENCE=facts, these claims are not judged and score 1."
         )
+    typer.echo(
+        f"  LMMS_RPTS_JUDGE={judge} lmms-eval --model {model} --include_path {place} "
+        f"--tasks {name} --log_samples --output_path {results}\n"
+        f"  lmms-rpts report {results}{shown} -o report.html{note}"
+    )
 
 
 def _start_from(
@@ -128,7 +139,7 @@ def _start_from(
         none = ", or --answer none if there are no answers" if "answer" in needed else ""
         fail(
             f"{source}: which of its fields is the task's {' and '.join(needed)}? Its fields: "
-            f"{_shown(names)}. Use {options}{none}"
+            f"{shorten(', '.join(names), _LONGEST)}. Use {options}{none}"
         )
     columns = {target: ", ".join(convert.columns_of(sources, target)) for target in sources}
     fields = "; ".join(f"{ours} = your {visible(theirs)}" for ours, theirs in columns.items())
@@ -158,32 +169,11 @@ def _chosen_columns(
     chosen: dict[str, tuple[str, ...]] = {}
     for pair in pairs:
         ours, equals, theirs = pair.partition("=")
-        ours = "question" if ours == "statement" else ours
         if not equals or not theirs:
             fail(f"--map {pair}: expected FIELD=YOURS, as in --map question=prompt")
         for name, known, place in ((ours, FIELDS, "the task"), (theirs, names, source)):
             if name not in known:
-                hint = did_you_mean(name, known) or f" Fields: {_shown(known)}"
-                fail(f"--map {pair}: unknown field {name} in {place}.{hint}")
+                hint = did_you_mean(name, known) or f" Fields: {', '.join(known)}"
+                fail(shorten(f"--map {pair}: unknown field {name} in {place}.{hint}", _LONGEST))
         chosen[ours] = (*chosen.get(ours, ()), theirs)
     return chosen
-
-
-def _shown(names: Sequence[str]) -> str:
-    more = len(names) - _SHOWN_NAMES
-    return ", ".join(map(visible, names[:_SHOWN_NAMES])) + (f" and {more} more" if more > 0 else "")
-
-
-def _next_commands(start: Start, folder: Path) -> str:
-    """The commands that run the task, and show the results."""
-    quoted, results = shlex.quote(str(folder)), shlex.quote(f"results/{start.name}")
-    model, judge = _EXAMPLE_MODEL, "openai:gpt-4o-mini"
-    if start.responses:
-        samples = shlex.quote(f"samples={folder}/responses.jsonl")
-        model, judge = f"replay --model_args {samples}", "lexical"
-    images = f" --images {quoted}/images" if start.images else ""
-    return (
-        f"  LMMS_RPTS_JUDGE={judge} lmms-eval --model {model} --include_path {quoted} "
-        f"--tasks {start.name} --log_samples --output_path {results}\n"
-        f"  lmms-rpts report {results}{images} -o report.html"
-    )

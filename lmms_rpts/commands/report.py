@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lmms_rpts.base.escaping import count, printable
-from lmms_rpts.commands.common import Images, IncludePath, Runs, fail, image_advice, protect_inputs
+from lmms_rpts.commands.common import IncludePath, Runs, fail, protect_inputs
+from lmms_rpts.tasks.registry import benchmark_of
 
 
 def report(
@@ -24,7 +26,17 @@ def report(
             "neither scores nor the model's name. lmms-rpts agreement reads the files it saves.",
         ),
     ] = False,
-    images: Images = None,
+    images: Annotated[
+        Path | None,
+        typer.Option(
+            "--images",
+            help="Folder of the images. Default: the place that the setting for the data (such as "
+            "RPTS_PATH) names.",
+            exists=True,
+            file_okay=False,
+            show_default=False,
+        ),
+    ] = None,
     include_path: IncludePath = None,
 ) -> None:
     """Show where the reasoning broke: metrics, and every instance with its reasoning as a tree.
@@ -43,7 +55,7 @@ def report(
 
     check_page(output)
     chosen = read_runs(runs)
-    protect_inputs(chosen, [output], page_of="report")
+    protect_inputs(chosen, [output])
     written = write_report(
         chosen, output.expanduser(), images=images, include_path=include_path, rate=rate
     )
@@ -54,10 +66,13 @@ def report(
     for note in written.notes:
         typer.echo(f"Note: {printable(note)}.", err=True)
     if missing := written.images_wanted - written.images:
-        tasks = {task for run in chosen for task in run.tasks}
+        benchmarks = [benchmark_of(task) for run in chosen for task in run.tasks]
+        ways = {f"set {benchmark.data_variable}" for benchmark in benchmarks if benchmark}
+        if not all(benchmarks):
+            ways.add("use --include_path FOLDER with your task files and their images")
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            f"{image_advice(tasks, include_path)}.",
+            f"{', or '.join(['use --images FOLDER', *sorted(ways)])}.",
             err=True,
         )
 
@@ -66,4 +81,10 @@ def check_page(output: Path) -> None:
     """Fail unless a report may be written there; to be called before any judge call."""
     if output.suffix.lower() not in (".html", ".htm"):
         fail(f"Cannot write {output}: use FILE.html. To get a PDF, print the page from a browser")
-    protect_inputs([], [output], page_of="report")
+    place = output.expanduser()
+    start = place.read_bytes()[:4096] if os.path.isfile(place) else b""
+    if start and b'content="lmms-rpts ' not in start:
+        fail(
+            f"{output} was not written by lmms-rpts report: use another file name, or delete it "
+            "first"
+        )

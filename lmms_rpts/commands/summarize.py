@@ -15,8 +15,9 @@ from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 from lmms_rpts.stats.figures import Interval
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from lmms_rpts.analysis.summary import Summary
-    from lmms_rpts.runs.metrics import Metric
     from lmms_rpts.runs.run import Run
 
 _SETTING = re.compile(r"(decay|focus_height)=[-\d.,]+")
@@ -75,6 +76,7 @@ def summarize(
     """
     from lmms_rpts.analysis.frames import by_benchmark, read_runs
     from lmms_rpts.analysis.joining import read_labels
+    from lmms_rpts.analysis.published import NOT_MEASURED, set_beside
     from lmms_rpts.analysis.summary import summarize as summary_of
     from lmms_rpts.runs.validity import validity_lines
 
@@ -94,7 +96,11 @@ def summarize(
             summaries.append(summary)
             tables += _tables(summary, by, every)
             if published:
-                tables += _published(summary, own, notes)
+                beside = set_beside(summary.benchmark, own)
+                if beside is None:
+                    fail(f"{summary.benchmark.title} does not support --published")
+                tables.append(Table(beside[0], f"{summary.benchmark.title}, {NOT_MEASURED}"))
+                notes += [f"Published: {line}" for line in beside[1]]
             notes += [f"Note: {line}" for line in summary.warnings]
     notes += validity_lines(read)
 
@@ -114,84 +120,46 @@ _EXPLAINED = (
 
 def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
     """The table of the benchmark's columns, or one for each group of all metrics."""
-    benchmark = summary.benchmark
+    benchmark, rows = summary.benchmark, summary.table
     title = benchmark.record.BENCHMARK + f" by {by}" * bool(by)
-    metrics = list(benchmark.metrics.values())
-    groups = {"": [benchmark.metrics[name] for name in benchmark.columns]}
-    if every:
-        groups = {}
-        for metric in metrics:
+    groups = {} if every else {"": [benchmark.metrics[name] for name in benchmark.columns]}
+    for metric in benchmark.metrics.values():
+        if every or (metric.group and (metric.over or metric.optional)):
             groups.setdefault(metric.group, []).append(metric)
-    else:
-        for metric in metrics:
-            if metric.group and (metric.over or metric.optional):
-                groups.setdefault(metric.group, []).append(metric)
-    for group, own in groups.items():
-        yield from _table(summary, f"{title}{f': {group}' * bool(group)}", own)
+    for group, metrics in groups.items():
+        shown = [it for it in metrics if _is_filled(rows[it.name])]
+        if not shown:
+            continue
+        says = {
+            "group": bool(by),
+            "task": rows["task"].nunique() > 1,
+            "model": not by or rows["model"].nunique() > 1,
+            "documents": True,
+            "rounds": rows["rounds"].max() > 1,
+            **{metric.name: True for metric in shown},
+            "tokens": _is_filled(rows["tokens"]),
+            "unscored": rows["unscored"].max() > 0,
+        }
+        frame = rows[[name for name, informs in says.items() if informs]]
+        frame = frame.replace({"group": {"": "all documents"}})
+        for metric in (it for it in shown if not it.interval):
+            frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
+        heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in shown}
+        heads = {name: head.replace("_", " ") for name, head in heads.items()}
+        heads |= {"group": by or "", "documents": "n"}
+        yield Table(frame, f"{title}{f': {group}' * bool(group)}", {"tokens": ",.0f"}, heads)
     if benchmark.name == "reform" and not by:
         from lmms_rpts.analysis.dimensions import dimension_tables
 
         for method, (frame, notes) in dimension_tables(summary.models).items():
-            said = f" ({'; '.join(notes)})" * bool(notes)
-            title = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100{said}"
-            yield Table(frame, title, forms=dict.fromkeys(frame.columns, ".1f"))
+            about = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100"
+            about += f" ({'; '.join(notes)})" * bool(notes)
+            yield Table(frame, about, forms=dict.fromkeys(frame.columns, ".1f"))
 
 
-def _table(summary: Summary, title: str, metrics: Sequence[Metric]) -> Iterator[Table]:
-    """The informative columns of these metrics, and of the counts."""
-    rows = summary.table
-    valued = [it for it in metrics if any(cell.value is not None for cell in rows[it.name])]
-    if not valued:
-        return
-    several = {
-        "group": rows["by"].max() > "",
-        "task": rows["task"].nunique() > 1,
-        "model": rows["model"].nunique() > 1 or not rows["by"].max(),
-        "documents": True,
-        "rounds": rows["rounds"].max() > 1,
-        **{metric.name: True for metric in valued},
-        "tokens": any(cell.value is not None for cell in rows["tokens"]),
-        "unscored": rows["unscored"].max() > 0,
-    }
-    frame = rows[[name for name, shown in several.items() if shown]].reset_index(drop=True)
-    for metric in (metric for metric in valued if not metric.interval):
-        frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
-    if "group" in frame:
-        frame["group"] = frame["group"].replace("", "all documents")
-    heads = {
-        it.name: it.title.replace("_", " ") + " ↓" * (it.higher_is_better is False) for it in valued
-    }
-    heads |= {"group": rows["by"].max(), "documents": "n"}
-    yield Table(frame, title, {"tokens": ",.0f"}, heads, _best(summary, valued))
-
-
-def _best(summary: Summary, metrics: Sequence[Metric]) -> frozenset[tuple[int, str]]:
-    """The best value of each metric and group, to the three digits that tables show.
-
-    None where all are equal, or where different shares of the responses have a score.
-    """
-    best = set()
-    rows = summary.table.reset_index(drop=True)
-    for _, own in rows.groupby(["group", "task"], dropna=False):
-        if (own["unscored"] / own["responses"]).round(3).nunique() > 1:
-            continue
-        for metric in metrics:
-            known = own[metric.name].map(lambda cell: cell.value).dropna().astype(float).round(3)
-            if metric.higher_is_better is not None and known.nunique() > 1:
-                top = known.max() if metric.higher_is_better else known.min()
-                best |= {(int(at), metric.name) for at in known.index[known == top]}
-    return frozenset(best)
-
-
-def _published(summary: Summary, runs: Sequence[Run], notes: list[str]) -> Iterator[Table]:
-    from lmms_rpts.analysis.published import NOT_MEASURED, set_beside
-
-    title = summary.benchmark.title
-    beside = set_beside(summary.benchmark, runs)
-    if beside is None:
-        fail(f"{title} does not support --published")
-    notes += [f"Published: {line}" for line in beside[1]]
-    yield Table(beside[0], f"{title} beside figures {NOT_MEASURED}")
+def _is_filled(cells: pd.Series) -> bool:
+    """Whether any interval of a column has a value."""
+    return any(cell.value is not None for cell in cells)
 
 
 def _sweep(runs: Sequence[Run], words: Sequence[str], files: Sequence[Path]) -> None:

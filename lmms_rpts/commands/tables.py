@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
 from typing import TYPE_CHECKING, Any, Literal
 
+import typer
 from rich import box
 from rich.cells import cell_len
 from rich.console import Console
@@ -18,7 +19,8 @@ from rich.text import Text
 
 from lmms_rpts.analysis.frames import plain_frame
 from lmms_rpts.base.escaping import printable, shorten
-from lmms_rpts.commands.common import PLOTS, write_file
+from lmms_rpts.commands.common import PLOTS, fail_to_write
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.stats.figures import Interval, figure
 
 if TYPE_CHECKING:
@@ -60,7 +62,6 @@ class Table:
         frame: cells are texts, numbers, `Interval`s or None.
         forms: format of the numbers of a column; default: three digits.
         heads: heading of a column; default: its name.
-        best: positions (row, column name) of the cells that are emphasized.
         rows: number of rows that the terminal shows; None: all.
         only: the one place that shows it, ``terminal`` or ``json``; empty: all.
     """
@@ -69,24 +70,33 @@ class Table:
     title: str = ""
     forms: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
-    best: frozenset[tuple[int, str]] = frozenset()
     rows: int | None = None
     only: Literal["", "terminal", "json"] = ""
+
+    @property
+    def columns(self) -> list[str]:
+        """The names of the columns."""
+        return list(self.frame.columns)
 
     def head(self, name: str) -> str:
         """The heading of a column."""
         return self.heads.get(name, name.replace("_", " "))
 
-    def cell(self, row: int, name: str) -> tuple[str, str]:
-        """A cell as text: its value, and its interval or deviation (may be empty)."""
-        cell = self.frame[name].iloc[row]
-        if name == "metric":
-            cell = cell.replace("_", " ")
-        return _text(cell, self.forms.get(name, ".3f"))
-
     def is_text(self, name: str) -> bool:
         """Whether a column has texts."""
         return any(isinstance(cell, str) for cell in self.frame[name])
+
+    def filled(self, fill: Callable[[str, str], Any]) -> pd.DataFrame:
+        """Each cell made from its value as text, and its interval or deviation, else empty."""
+        columns = {}
+        for name in self.columns:
+            column = self.frame[name]
+            if name == "metric":
+                column = column.str.replace("_", " ")
+            form = self.forms.get(name, ".3f")
+            columns[name] = [fill(*_text(cell, form)) for cell in column]
+        texts: pd.DataFrame = self.frame.assign(**columns)
+        return texts
 
 
 def _text(cell: Any, form: str) -> tuple[str, str]:
@@ -126,16 +136,23 @@ def deliver(
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         suffix = path.suffix.lower()
         if suffix in writers:
-            write_file(path, writers[suffix](tables, [*before, *notes]))
-        elif draw is not None:
-            write_file(path, draw(suffix[1:]))
+            text = writers[suffix](tables, [*before, *notes])
+            content = text.encode("utf-8", errors="replace")
+        else:
+            assert draw is not None, suffix
+            content = draw(suffix[1:])
+        try:
+            with draft_of(path) as draft:
+                draft.write_bytes(content)
+        except OSError as error:
+            fail_to_write(path, error)
+        typer.echo(f"Written: {path}", err=True)
     console = Console()
     for line in before:
         _say(console, line)
     for table in (table for table in tables if table.only != "json"):
         _say(console, table.title, "bold")
-        for columns in _parts(table, console.width):
-            console.print(_rich(table, columns, console.width >= _ROOMY))
+        _draw(console, table)
     for line in notes:
         _say(console, line, "yellow" if line.startswith(("Warning", "Note")) else "")
 
@@ -145,59 +162,40 @@ def _say(console: Console, line: str, style: str = "") -> None:
         console.print(Text(printable(line), style=style), soft_wrap=not console.is_terminal)
 
 
-# --- terminal
+def _draw(console: Console, table: Table) -> None:
+    """Show a table, in parts that fit the width; all begin with the columns of texts."""
+    roomy = console.width >= _ROOMY
+    separator, margin = (" ", 3) if roomy else ("\n", 1)
 
+    def cell(value: str, spread: str) -> Text:
+        return Text(separator.join(filter(None, (value, spread))))
 
-def _shown(table: Table) -> range:
-    total = len(table.frame)
-    return range(total if table.rows is None else min(total, table.rows))
-
-
-def _rich(table: Table, columns: Sequence[str], roomy: bool) -> RichTable:
-    drawn = RichTable(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
-    texts = {name for name in columns if table.is_text(name)}
-    for name in columns:
-        head = Text(fill(printable(table.head(name)), _HEAD))
-        if name in texts:
-            drawn.add_column(head, overflow="fold")
-        else:
-            drawn.add_column(head, justify="right", no_wrap=True)
-    for row in _shown(table):
-        cells = []
-        for name in columns:
-            separator = " " if roomy else "\n"
-            cell = separator.join(filter(None, table.cell(row, name)))
-            cells.append(Text(cell, "bold" if (row, name) in table.best else ""))
-        drawn.add_row(*cells)
-    return drawn
-
-
-def _parts(table: Table, width: int) -> Iterator[list[str]]:
-    """The columns of each table that fits the width; all begin with the columns of texts."""
-    roomy = width >= _ROOMY
-    names = list(table.frame.columns)
-    texts = [name for name in names if table.is_text(name)]
-
-    def room(name: str) -> int:
-        lines = fill(table.head(name), _HEAD).split("\n")
-        for row in _shown(table):
-            cell = table.cell(row, name)
-            lines += [" ".join(cell)] if roomy else list(cell)
-        needed = max(map(cell_len, lines))
-        return (min(needed, _TEXT) if name in texts else needed) + (3 if roomy else 1)
-
-    start = width - sum(map(room, texts))
-    part, left = list(texts), start
-    for name in names:
-        if name in texts:
-            continue
-        needed = room(name)
-        if needed > left and len(part) > len(texts):
-            yield part
-            part, left = list(texts), start
-        part.append(name)
-        left -= needed
-    yield part
+    cells = table.filled(cell).iloc[: table.rows]
+    heads = {name: Text(fill(printable(table.head(name)), _HEAD)) for name in cells}
+    labels = [name for name in cells if table.is_text(name)]
+    widths = {}
+    for name in cells:
+        lines = [line for text in (heads[name], *cells[name]) for line in text.plain.split("\n")]
+        widest = max(map(cell_len, lines))
+        widths[name] = margin + (min(widest, _TEXT) if name in labels else widest)
+    start = console.width - sum(widths[name] for name in labels)
+    parts, left = [labels.copy()], start
+    for name in cells.columns.difference(labels, sort=False):
+        if widths[name] > left and len(parts[-1]) > len(labels):
+            parts.append(labels.copy())
+            left = start
+        parts[-1].append(name)
+        left -= widths[name]
+    for part in parts:
+        drawn = RichTable(box=box.SIMPLE, show_edge=False, padding=(0, int(roomy)))
+        for name in part:
+            if name in labels:
+                drawn.add_column(heads[name], overflow="fold")
+            else:
+                drawn.add_column(heads[name], justify="right", no_wrap=True)
+        for row in cells[part].itertuples(index=False):
+            drawn.add_row(*row)
+        console.print(drawn)
 
 
 # --- files
@@ -234,41 +232,36 @@ def _json(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
+    def cell(value: str, spread: str) -> str:
+        return f"{escape_markdown(value)} {escape_markdown(spread)}".strip()
+
     blocks = []
     for table in (table for table in tables if not table.only):
-        names = list(table.frame.columns)
-        rule = ["---" if table.is_text(name) else "---:" for name in names]
-        rows = [[escape_markdown(table.head(name)) for name in names], rule]
-        for row in range(len(table.frame)):
-            cells = []
-            for name in names:
-                value, spread = map(escape_markdown, table.cell(row, name))
-                value = f"**{value}**" if (row, name) in table.best else value
-                cells.append(f"{value} {spread}".strip())
-            rows.append(cells)
-        lines = "\n".join(f"| {' | '.join(cells)} |" for cells in rows)
-        blocks += [f"### {escape_markdown(table.title)}", lines] if table.title else [lines]
+        heads = [escape_markdown(table.head(name)) for name in table.columns]
+        rule = ["---" if table.is_text(name) else "---:" for name in table.columns]
+        rows = [heads, rule, *table.filled(cell).itertuples(index=False)]
+        blocks += [f"### {escape_markdown(table.title)}"] if table.title else []
+        blocks.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
     return "\n\n".join([*blocks, *map(escape_markdown, notes)]) + "\n"
 
 
 def _latex(tables: Sequence[Table], notes: Sequence[str]) -> str:
     """Tables for booktabs; intervals and deviations are small."""
+
+    def cell(value: str, spread: str) -> str:
+        value = escape_latex(value)
+        return f"{value} {{\\tiny {escape_latex(spread)}}}" if spread else value
+
     lines = ["% Needs \\usepackage{booktabs}."]
     for table in (table for table in tables if not table.only):
-        names = list(table.frame.columns)
-        kinds = "".join("l" if table.is_text(name) else "c" for name in names)
-        heads = " & ".join(escape_latex(table.head(name)) for name in names)
+        kinds = "".join("l" if table.is_text(name) else "c" for name in table.columns)
+        heads = [escape_latex(table.head(name)) for name in table.columns]
         lines += [f"% {printable(table.title)}"] if table.title else []
-        lines += [f"\\begin{{tabular}}{{@{{}}{kinds}@{{}}}}", "\\toprule"]
-        lines += [f"{heads} \\\\", "\\midrule"]
-        for row in range(len(table.frame)):
-            cells = []
-            for name in names:
-                value, spread = map(escape_latex, table.cell(row, name))
-                value = f"\\textbf{{{value}}}" if (row, name) in table.best else value
-                cells.append(f"{value} {{\\tiny {spread}}}" if spread else value)
-            lines.append(f"{' & '.join(cells)} \\\\")
-        lines += ["\\bottomrule", "\\end{tabular}", ""]
+        lines.append(
+            table.filled(cell).to_latex(
+                header=heads, index=False, escape=False, column_format=f"@{{}}{kinds}@{{}}"
+            )
+        )
     # Comments end with their line.
     return "\n".join([*lines, *(f"% {printable(note)}" for note in notes), ""])
 

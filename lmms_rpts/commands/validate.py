@@ -12,15 +12,9 @@ from rich.console import Console
 
 from lmms_rpts.base.escaping import printable
 from lmms_rpts.base.settings import Settings, load_settings
-from lmms_rpts.commands.common import (
-    Output,
-    check_suffixes,
-    complain,
-    fail,
-    fail_to_write,
-    protect_inputs,
-)
+from lmms_rpts.commands.common import Output, check_suffixes, complain, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
+from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.stats.figures import cost, usage_text
 
 if TYPE_CHECKING:
@@ -29,8 +23,6 @@ if TYPE_CHECKING:
     from lmms_rpts.validation.run import Plans
 
 LIMIT = 100
-_UNUSABLE, _INTERRUPTED = 2, 130
-"""Exit status if data cannot be used, and after Ctrl-C, as in shells."""
 
 _OF_STEPS = (
     "AUC: how often a sound step scores higher than a wrong one; 0.5 is a guess. A judge that is "
@@ -102,7 +94,6 @@ def validate(
     """
     from lmms_rpts.judging.prompts import Prompts
     from lmms_rpts.judging.registry import choices
-    from lmms_rpts.runs.files import check_writable
     from lmms_rpts.runs.validity import store_validity
     from lmms_rpts.validation.answers import RULES, answer_tables, plan_answers
     from lmms_rpts.validation.run import ask_judges, plan_steps, step_tables
@@ -111,30 +102,17 @@ def validate(
     if answers and data:
         fail("--answers cannot be combined with --data")
     settings = load_settings()
-    given = judge or [settings.judge or "none"]
-    judges = [name for name in dict.fromkeys(given) if name != "none"]
+    judges = [it for it in dict.fromkeys(judge or [settings.judge or NO_JUDGE]) if it != NO_JUDGE]
     if not answers and not judges:
         fail(f"No judge to measure: set --judge or LMMS_RPTS_JUDGE\n{choices()}")
     sets = _load(data or [answers or "built-in"], fields or (), bool(answers), limit)
-    protect_inputs([], files, *(file for each in sets for file in each.files))
-    for path in files:
-        try:
-            check_writable(path)  # before any judge call
-        except OSError as error:
-            fail_to_write(path, error)
+    protect_inputs([], files, *(file for labelled in sets for file in labelled.files))
     plans = (plan_answers if answers else plan_steps)(sets, judges, settings)
     asked = {name: own for name, own in plans.items() if name != RULES}
     _announce(sets, asked, settings)
-    again = "Replies are cached (LMMS_RPTS_CACHE): run the same command again to request the rest."
-    if settings.cache is None:
-        again = "Nothing is kept, except in files of -o: LMMS_RPTS_CACHE is off."
-    try:
-        verdicts, failures, usage = ask_judges(asked, settings)
-    except KeyboardInterrupt:
-        complain(f"Interrupted. {again}")
-        raise typer.Exit(_INTERRUPTED) from None
+    verdicts, failures, usage = ask_judges(asked, settings)
     stopped = "; ".join(f"{name}: {printable(reason)}" for name, reason in failures.items())
-    replies = [it for name in judges for own in verdicts[name] for it in own.values()]
+    replies = [reply for name in judges for own in verdicts[name] for reply in own.values()]
     if replies and all(reply.value is None for reply in replies):
         fail(f"No request was answered: {printable(str(stopped or replies[0].error))}")
     measured: list[Validity] = []
@@ -143,48 +121,42 @@ def validate(
     else:
         version = Prompts(settings.prompts).version()
         frames, measured = step_tables(plans, verdicts, judges, version)
-        notes = [f"{'Warning: ' * bool(each.doubt)}{each}" for each in measured] + [_OF_STEPS]
+        notes = [f"{'Warning: ' * bool(it.doubt)}{it}" for it in measured] + [_OF_STEPS]
     notes += [f"Usage: {usage_text(usage)}."] if judges else []
     deliver([Table(frame, title) for title, frame in frames], notes, files)
     # Not of a judge that stopped: the same command completes it.
-    measured = [each for each in measured if each.judge not in failures]
+    measured = [it for it in measured if it.judge not in failures]
     if measured and (place := store_validity(measured, settings)):
         complain(f"Kept for summarize, compare and report: {place}")
     if stopped:
-        fail(f"Judging stopped: {stopped}. What was not judged is unscored. {again}")
-    elif settings.cache is None:
-        complain(again)
+        kept = "cached: run the same command again" if settings.cache else "lost (LMMS_RPTS_CACHE)"
+        fail(f"Judging stopped: {stopped}. What was not judged is unscored. Replies are {kept}")
 
 
 def _load(
     words: Sequence[str], fields: Sequence[str], answers: bool, limit: int | None
 ) -> list[LabelledSet]:
     """The sets of ``NAME=PATH``, ``PATH``, or the name of a set of this package."""
-    from lmms_rpts.base.rows import ReadError
     from lmms_rpts.validation.loading import OWN, load_set
 
-    pairs = [field.partition("=")[::2] for field in fields]
-    if not all(ours and theirs for ours, theirs in pairs):
+    renamed = {theirs: ours for ours, _, theirs in (field.partition("=") for field in fields)}
+    if not all((*renamed, *renamed.values())):
         fail(f"--field {' '.join(fields)}: expected OURS=THEIRS")
-    renamed, sets = {theirs: ours for ours, theirs in pairs}, []
-    try:
-        with Console(stderr=True).status("Reading labelled data ..."):
-            for word in words:
-                if word in OWN:
-                    sets.append(load_set(OWN[word], word, limit=limit or None))
-                    continue
-                most = limit or (LIMIT if limit is None and not answers else None)
-                # os.path, since it treats paths that are too long as missing.
-                name, _, path = ("", "", word) if os.path.exists(word) else word.rpartition("=")
-                place = Path(path or word).expanduser()
-                sets.append(load_set(place, printable(name), renamed, answers, most))
-    except ReadError as error:
-        complain(error)
-        raise typer.Exit(_UNUSABLE) from None
-    names = [each.name for each in sets]
-    if len(set(names)) < len(names):
-        fail(f"Two sets have the same name ({', '.join(names)}): use --data NAME=PATH")
-    return sets
+    sets: dict[str, LabelledSet] = {}
+    with Console(stderr=True).status("Reading labelled data ..."):
+        for word in words:
+            # os.path, since it treats paths that are too long as missing.
+            name, _, path = ("", "", word) if os.path.exists(word) else word.rpartition("=")
+            place, most = Path(path or word).expanduser(), limit or None
+            if word in OWN:
+                name, place = word, OWN[word]
+            elif limit is None and not answers:
+                most = LIMIT
+            labelled = load_set(place, printable(name), renamed, answers, most)
+            if labelled.name in sets:
+                fail(f"Two sets have the name {labelled.name}: use --data NAME=PATH")
+            sets[labelled.name] = labelled
+    return list(sets.values())
 
 
 def _announce(sets: Sequence[LabelledSet], plans: Plans, settings: Settings) -> None:
@@ -192,14 +164,14 @@ def _announce(sets: Sequence[LabelledSet], plans: Plans, settings: Settings) -> 
     from lmms_rpts.judging.budget import cost_of
     from lmms_rpts.validation.run import need
 
-    for each in sets:
-        rows = ", ".join(f"{reason} ({n:,})" for reason, n in each.left_out.items())
-        used = f"{each.name}: {len(each.chains):,} of {each.available:,} chains"
+    for labelled in sets:
+        rows = ", ".join(f"{reason} ({n:,})" for reason, n in labelled.left_out.items())
+        used = f"{labelled.name}: {len(labelled.chains):,} of {labelled.available:,} chains"
         complain(f"{used}; rows that are not used: {rows}" if rows else used)
     for judge, own in plans.items():
         calls, usage = need(judge, own)
-        price = settings.unit_price
-        priced = f", cost about {cost(cost_of(usage, price))}" if price else ""
+        price = cost_of(usage, settings.unit_price)  # 0 if none is set
+        priced = f", cost about {cost(price)}" if price else ""
         if calls:
             complain(
                 f"About {calls:,} calls to {judge}: {usage.input_tokens:,} input tokens and "

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -13,7 +13,6 @@ from typing import Any
 
 from lmms_rpts.analysis.frames import by_benchmark
 from lmms_rpts.judging.types import Verdict
-from lmms_rpts.reasoning import build_tree, parse_chain
 from lmms_rpts.reasoning.thinking import split_thinking
 from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
 from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
@@ -21,13 +20,13 @@ from lmms_rpts.report.requests import (
     Rebuilt,
     asked_in,
     request_about,
-    requests_of,
+    request_of_step,
     rewriting_request,
 )
 from lmms_rpts.report.text import render
-from lmms_rpts.runs.reading import Logged, read_logged
-from lmms_rpts.runs.record import ShownQuestion, cost_function, spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
+from lmms_rpts.scoring.asked import ShownQuestion
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 
@@ -117,9 +116,8 @@ def report_data(
     for benchmark, own in kinds:
         cases = _cases(own)
         section = section_numbers(benchmark, own, cases)
-        chosen = _choose(benchmark, cases)
-        logged = _logged(own, chosen)
-        entries = [_entry(benchmark, case, logged, shared) for case in chosen]
+        chosen = _choose(cases)
+        entries = [_entry(benchmark, case, len(own), shared) for case in chosen]
         values = {
             by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
             for by in (*benchmark.by, "check")
@@ -188,11 +186,11 @@ def _cases(runs: Sequence[Run]) -> list[Case]:
     return [*cases.values()]
 
 
-def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
+def _choose(cases: Sequence[Case]) -> list[Case]:
     """At most ``LIMIT`` questions, the most urgent first, as many of each task as possible."""
 
     def urgency(case: Case) -> tuple[Any, ...]:
-        return (min(rank_of(benchmark, record) for _, record in case), case[0][1].instance.key)
+        return (min(rank_of(record) for _, record in case), case[0][1].instance.key)
 
     seen: Counter[str] = Counter()
     turns = []
@@ -207,38 +205,24 @@ def _choose(benchmark: Benchmark, cases: Sequence[Case]) -> list[Case]:
 # --- instances -----------------------------------------------------------------------------------
 
 
-LoggedOf = Mapping[tuple[str, int], Logged]
-"""What the samples of a run hold besides records, by task and document."""
-
-
-def _logged(runs: Sequence[Run], cases: Sequence[Case]) -> list[LoggedOf]:
-    """For each run, what its samples hold of these questions."""
-    wanted: list[set[tuple[str, int]]] = [set() for _ in runs]
-    for number, record in chain(*cases):
-        wanted[number].add((record.instance.task, record.instance.doc_id))
-    return [read_logged(run.files, own) for run, own in zip(runs, wanted, strict=True)]
-
-
-def _entry(
-    benchmark: Benchmark, case: Case, logged: Sequence[LoggedOf], shared: Shared
-) -> dict[str, Any]:
+def _entry(benchmark: Benchmark, case: Case, runs: int, shared: Shared) -> dict[str, Any]:
     """A question with the answers of all runs, as far as they are shown."""
     instance = case[0][1].instance
     answers: list[dict[str, Any]] = []
     worst: list[int | None] = []  # of each run, the answer to check first
     hidden = []
-    for number, own in enumerate(logged):
+    for number in range(runs):
         records = [record for run, record in case if run == number]
         variants = list(dict.fromkeys(record.instance.doc_id for record in records))
         shown = records[:_MOST_ANSWERS]
-        ranks = [rank_of(benchmark, record) for record in shown]
+        ranks = [rank_of(record) for record in shown]
         worst.append(len(answers) + ranks.index(min(ranks)) if ranks else None)
         hidden += [[number, len(records) - len(shown)]] * (len(records) > len(shown))
         for record in shown:
             doc_id = record.instance.doc_id
             which = [f"variant {variants.index(doc_id) + 1}"] * (len(variants) > 1)
             which += [f"response {record.repeat + 1}"] * bool(record.repeat)
-            answer = _answer(benchmark, record, own.get((instance.task, doc_id), Logged()), shared)
+            answer = _answer(benchmark, record, shared)
             answers.append(answer | {"run": number, "which": ", ".join(which)})
     question = answers[0]["question"]
     for answer in answers:
@@ -266,33 +250,16 @@ def _entry(
 
 def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
     """Context, clues and gold reasoning of a question."""
-    gold = parse_chain(list(instance.reasoning), instance.language)
-    lines, number = [], 0
-    for line in instance.reasoning:
-        steps = len(parse_chain([line], instance.language).steps)
-        lines.append([number if steps else None, shared.text(line, block=False)])
-        number += steps
-    tree = build_tree(gold, len(instance.visual_clue), len(instance.textual_clue))
     return {
         "context": shared.text(instance.context),
         "texts": [shared.text(text) for text in instance.textual_clue],
-        "gold": {
-            "lines": lines,
-            "faults": [
-                {"step": it.step, "kind": it.clue.kind, "index": it.clue.index, "reason": it.reason}
-                for it in tree.invalid
-            ],
-            "steps": [
-                {"premises": step.premises, "conclusion": shared.text(step.conclusion, block=False)}
-                for step in gold.steps
-            ],
-        },
+        "gold": [shared.text(line, block=False) for line in instance.reasoning],
     }
 
 
-def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -> dict[str, Any]:
+def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]:
     """A response: how it was graded or judged, and what models and judges were asked."""
-    asked = record.instance.shown
+    asked, logged = record.instance.shown, record.logged
     gold = tuple(asked.gold)
     if asked.right is None and not gold and logged.target:
         gold = (logged.target,)
@@ -304,8 +271,8 @@ def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -
     prompts = shared.prompts
     answer = {
         "question": _question(question, shared),
-        "outcome": outcome_of(benchmark, record),
-        "score": score_of(benchmark, record),
+        "outcome": outcome_of(record),
+        "score": score_of(record),
         "scale": getattr(record, "scale", ""),
         "flags": flags_of(record),
         "final": None if record.final is None else shared.text(record.final, block=False),
@@ -323,8 +290,8 @@ def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -
         return answer | {
             "error": record.answer.error,
             "calls": [
-                [shared.call(*pair) for pair in zip(requests, step.verdicts, strict=True)]
-                for requests, step in zip(requests_of(record), record.steps, strict=True)
+                [shared.call(request_of_step(record, step, it), it) for it in step.verdicts]
+                for step in record.steps
             ],
             "rewritten": asked_for
             and shared.call(rewriting_request(record, record.text), asked_for),

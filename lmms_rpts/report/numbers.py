@@ -9,7 +9,6 @@ from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.analysis.dimensions import dimension_tables
-from lmms_rpts.analysis.published import set_beside
 from lmms_rpts.analysis.summary import Summary, summarize
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import is_sound
@@ -42,14 +41,15 @@ Case = list[tuple[int, Any]]
 """The answers to a question: records, each with the index of its run."""
 
 
-def score_of(benchmark: Benchmark, record: Any) -> float | None:
-    """The value of the first metric, which says whether an answer is scored."""
-    return next(iter(benchmark.metrics.values())).of(record)
+def score_of(record: Any) -> float | None:
+    """The score of a record; None if it has none."""
+    score: float | None = getattr(record, record.SCORE)
+    return score
 
 
-def outcome_of(benchmark: Benchmark, record: Any) -> str:
+def outcome_of(record: Any) -> str:
     """How a response was judged or graded: a name in `URGENCY` or `GRADED_URGENCY`."""
-    score = score_of(benchmark, record)
+    score = score_of(record)
     if not isinstance(record, RptsRecord):
         if score is None:
             return "unscored"
@@ -69,11 +69,11 @@ def flags_of(record: Any) -> list[str]:
     return [words for name, words in _FLAGS.items() if graded and getattr(record, name)]
 
 
-def rank_of(benchmark: Benchmark, record: Any) -> tuple[float, ...]:
+def rank_of(record: Any) -> tuple[float, ...]:
     """Lower ranks are shown first."""
     order = URGENCY if isinstance(record, RptsRecord) else GRADED_URGENCY
-    score = score_of(benchmark, record)
-    urgency = order.index(outcome_of(benchmark, record))
+    score = score_of(record)
+    urgency = order.index(outcome_of(record))
     return (urgency, not flags_of(record), 1.0 if score is None else score)
 
 
@@ -118,7 +118,7 @@ def _facts(runs: Sequence[Run]) -> dict[str, Any]:
         columns.append({name: ", ".join(values) for name, values in facts.items()})
         columns[-1] |= metadata_of(run.results)
     return {
-        "title": "Settings and metadata of the runs",
+        "title": "How the scores and the results were made",
         "heads": ["from the results", *(run.label for run in runs)],
         "rows": [
             [name, *(facts.get(name, "–") for facts in columns)]
@@ -142,7 +142,7 @@ def _run(
             for row in figures
             if len(figures) <= 4
         ],
-        "outcomes": Counter(outcome_of(benchmark, record) for record in run.responses),
+        "outcomes": Counter(outcome_of(record) for record in run.responses),
         "spent": spent_on(run.responses, cost_function()),
         "tokens": [sum(tokens), len(tokens)],
     }
@@ -175,7 +175,6 @@ def _tables(
     filled: Sequence[str],
 ) -> dict[str, list[dict[str, Any]]]:
     """The tables below the charts, by the title under which they are folded."""
-    published = _published(benchmark, runs)
     return {
         "Metrics": []
         if benchmark.by_task
@@ -191,7 +190,6 @@ def _tables(
             }
         ],
         "By kind of instance": [*_breakdowns(summary, filled)],
-        "Published figures, not measured here": [published] if published else [],
         "Settings and metadata of the runs": [_facts(runs)],
     }
 
@@ -212,14 +210,6 @@ def _breakdowns(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, A
     if benchmark.name == "reform":
         for method, (scores, notes) in dimension_tables(summary.models).items():
             yield _table(f"by dimension: {method}", scores, notes)
-
-
-def _published(benchmark: Benchmark, runs: Sequence[Run]) -> dict[str, Any] | None:
-    """Printed figures, not measured here, beside those of the runs; None if nothing compares."""
-    table, notes = set_beside(benchmark, runs) or (None, [])
-    if table is None or not table["figures"].str.startswith("measured here").any():
-        return None
-    return _table(f"{benchmark.title} beside published figures", table, notes)
 
 
 def _table(title: str, frame: pd.DataFrame, notes: Sequence[str] = ()) -> dict[str, Any]:

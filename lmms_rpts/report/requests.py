@@ -12,9 +12,9 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.thinking import select_thinking
-from lmms_rpts.runs.answers import AnswerRecord
 from lmms_rpts.scoring.reading import steps_fields
-from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.scoring.record import JudgedStep, RptsRecord
+from lmms_rpts.tasks.answers import AnswerRecord
 
 
 class Rebuilt(NamedTuple):
@@ -62,26 +62,20 @@ def request_about(record: AnswerRecord, verdict: Verdict | None) -> Rebuilt | No
     return rebuilt_prompt(verdict.kind, language, verdict.prompt_version, **fields)
 
 
-def requests_of(record: RptsRecord) -> list[list[Rebuilt]]:
-    """The requests about each step of a record, from what was recorded with their verdicts."""
+def request_of_step(record: RptsRecord, step: JudgedStep, verdict: Verdict) -> Rebuilt:
+    """The request about a step of a record, from what was recorded with its verdict."""
     settings, question = record.settings, record.instance
     prompts = _prompts_of(settings.prompt_version, "inference")
-    same = prompts.version() == settings.prompt_version
-    found: list[list[Rebuilt]] = []
-    for step in record.steps:
-        found.append([])
-        for verdict in step.verdicts:
-            name = "图片{}" if question.language == "zh" else "Image {}"
-            images = [name.format(number) for number in verdict.images]
-            fields: dict[str, Any] = {"conclusion": step.conclusion}
-            if verdict.kind.startswith("image"):
-                fields["facts"] = verdict.evidence
-            else:
-                fields |= {"context": question.context, "premises": verdict.evidence}
-            messages = prompts.render(verdict.kind, question.language, **fields)
-            system, user = (message["content"] for message in messages)
-            found[-1].append(Rebuilt(system, user, same, images))
-    return found
+    fields: dict[str, Any] = {"conclusion": step.conclusion}
+    if verdict.kind.startswith("image"):
+        fields["facts"] = verdict.evidence
+    else:
+        fields |= {"context": question.context, "premises": verdict.evidence}
+    messages = prompts.render(verdict.kind, question.language, **fields)
+    system, user = (message["content"] for message in messages)
+    name = "图片{}" if question.language == "zh" else "Image {}"
+    images = [name.format(number) for number in verdict.images]
+    return Rebuilt(system, user, prompts.version() == settings.prompt_version, images)
 
 
 def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -18,7 +19,7 @@ _AT_A_TIME = 2_000_000
 
 def swap_test(
     first: Floats, second: Floats, clusters: Indices | None = None, permutations: int = PERMUTATIONS
-) -> float | None:
+) -> float:
     """Two-sided permutation test of the difference of means of paired values.
 
     If at most ``EXACT`` clusters differ, all swaps are enumerated; otherwise p = (extreme + 1) /
@@ -31,10 +32,10 @@ def swap_test(
             documents.
 
     Returns:
-        The p-value; None without documents.
+        The p-value; NaN without documents.
     """
     if not len(first):
-        return None
+        return math.nan
     own = np.arange(len(first)) if clusters is None else clusters
     gains = np.bincount(own, second - first)
     # Swapping two equal values changes nothing.
@@ -49,14 +50,12 @@ def swap_test(
     return (extreme + drawn) / (counted + drawn)
 
 
-def holm(p_values: Sequence[float | None]) -> list[float | None]:
-    """P-values adjusted for multiple tests (Holm 1979); None (no test) stays None."""
-    order = sorted((p, at) for at, p in enumerate(p_values) if p is not None)
-    adjusted: list[float | None] = [None] * len(p_values)
-    least = 0.0
-    for rank, (p, at) in enumerate(order):
-        least = max(least, min(1.0, p * (len(order) - rank)))
-        adjusted[at] = least
+def holm(p_values: Floats) -> Floats:
+    """P-values adjusted for multiple tests (Holm 1979), (n,) as the argument; NaN stays NaN."""
+    order = np.argsort(p_values)[: np.count_nonzero(~np.isnan(p_values))]  # NaN is last
+    adjusted = np.full(len(p_values), np.nan)
+    scaled = np.minimum(1.0, p_values[order] * np.arange(len(order), 0, -1))
+    adjusted[order] = np.maximum.accumulate(scaled)
     return adjusted
 
 

@@ -61,7 +61,7 @@ def _shown(fault: str) -> str:
 
 # --- checks of lmms-rpts doctor -------------------------------------------------------------------
 
-State = Literal["ok", "problem", "not checked"]
+State = Literal["ok", "problem"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -52,8 +52,7 @@ def load_set(
     """Read a file, or all files of rows below a folder.
 
     Args:
-        name: name of the set; empty: that of its layout. If a folder holds several sets, the name
-            of a layout selects one.
+        name: name of the set; empty: that of its layout.
         renamed: our names of fields by those of the files.
         answers: whether responses with labelled answers are wanted, and not labelled steps.
         limit: maximum number of chains; None: all.
@@ -63,30 +62,28 @@ def load_set(
     """
     by_layout: dict[Layout, list[Row]] = defaultdict(list)
     for file in row_files(path):
-        rows = []
+        named = []
         for row in read_rows(file):
             cells = {**dict.fromkeys(row.cells), **row.fields}  # an empty cell may say: no error
-            named = {(renamed or {}).get(it, it): value for it, value in cells.items()}
-            rows.append(replace(row, fields=named))
-        if layout := next(filter(None, (find_layout(row.fields, answers) for row in rows)), None):
-            by_layout[layout] += rows
-    fitting = [each for each in by_layout if each.name == name] or list(by_layout)
-    if not fitting:
+            fields = {(renamed or {}).get(it, it): value for it, value in cells.items()}
+            named.append(replace(row, fields=fields))
+        if layout := next(filter(None, (find_layout(row.fields, answers) for row in named)), None):
+            by_layout[layout] += named
+    if not by_layout:
         raise ReadError(
             f"{path}: no file has the fields of a known set; docs/validation.md shows the fields, "
             "and --field OURS=THEIRS renames yours"
         )
-    layout, *others = fitting
-    if others:
-        names, example = listed(it.name for it in fitting), f"{layout.name}={path}"
-        raise ReadError(f"{path} contains several sets: {names}. Choose one, such as {example}")
+    if len(by_layout) > 1:
+        names = ", ".join(layout.name for layout in by_layout)
+        raise ReadError(f"{path} contains several sets ({names}): pass the files of one")
+    ((layout, rows),) = by_layout.items()
     if layout.answers is not answers:
         option = "--data" if answers else "--answers"
         raise ReadError(f"{path} has the layout {layout.name}: use {option}")
-    chains, left_out = _chains(by_layout[layout], layout, path)
-    files = tuple(dict.fromkeys(row.file for row in by_layout[layout]))
-    drawn = draw(chains, limit)
-    return LabelledSet(name or layout.name, drawn, len(chains), left_out, files)
+    chains, left_out = _chains(rows, layout, path)
+    files = tuple(dict.fromkeys(row.file for row in rows))
+    return LabelledSet(name or layout.name, draw(chains, limit), len(chains), left_out, files)
 
 
 def _chains(

@@ -19,8 +19,8 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import backend_of, find_judge, open_budget
 from lmms_rpts.judging.types import Request, Usage, Verdict
 from lmms_rpts.runs.validity import Validity
-from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import judge_images
+from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.loading import LabelledSet
@@ -117,13 +117,10 @@ def _images(chain: LabelledChain, longest: int) -> tuple[JudgeImage, ...]:
 
 def need(judge: str, plans: Sequence[Plan]) -> tuple[int, Usage]:
     """Number of calls of a judge without cached replies, and their tokens, estimated."""
-    # Not by their keys, for which all images would have to be decoded.
-    requests = {
-        (str(it.messages), it.images): it for plan in plans for it in plan.requests.values()
-    }
     if backend_of(judge).free:
         return 0, Usage()
-    tokens = sum(map(guess_input_tokens, requests.values()))
+    requests = [request for plan in plans for request in plan.requests.values()]
+    tokens = sum(map(guess_input_tokens, requests))
     return len(requests), Usage(tokens, EXPECTED_OUTPUT * len(requests))
 
 

@@ -17,7 +17,7 @@ from lmms_rpts.report.requests import (
     Rebuilt,
     asked_in,
     request_about,
-    requests_of,
+    request_of_step,
     rewriting_request,
 )
 from lmms_rpts.runs.record import cost_function, spent_on
@@ -109,7 +109,7 @@ def rebuilt(record: Any) -> list[Rebuilt]:
     """All requests about a response."""
     found: list[Rebuilt | None] = []
     if isinstance(record, RptsRecord):
-        found += [each for asked in requests_of(record) for each in asked]
+        found += [request_of_step(record, it, one) for it in record.steps for one in it.verdicts]
         found += [rewriting_request(record, record.text)] * bool(record.transform.verdict)
         if record.answer.verdict:
             found.append(asked_in(record.answer.verdict))

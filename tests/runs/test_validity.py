@@ -15,7 +15,7 @@ from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.cli import app
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.validity import FILE, Validity, store_validity, validity_lines, validity_of
+from lmms_rpts.runs.validity import Validity, store_validity, validity_lines, validity_of
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, by_prompt
 from tests.support.lmms import run_lmms_eval
@@ -45,26 +45,22 @@ def run_of(folder: Path, judge: str = JUDGE, held: object = None) -> Run:
     return replace(run, results={"usage": {"validity": held}})
 
 
-def test_newer_results_replace_older_ones_of_the_same_set(settings: Settings) -> None:
+def test_newer_results_replace_older_ones_of_the_same_set(
+    settings: Settings, tmp_path: Path
+) -> None:
     assert validity_of(JUDGE, "1", settings) == []
     store_validity([entry(auc=0.8), entry(set="other"), entry(judge="hf:x")], settings)
     path = store_validity([entry()], settings)
     assert path is not None
-    assert path.name == FILE
     assert validity_of(JUDGE, "1", settings) == [entry(), entry(set="other")]
     assert validity_of(JUDGE, "2", settings) == [], "other prompts are another judge"
-    path.write_text("[{]")
-    assert validity_of(JUDGE, "1", settings) == [], "a damaged file"
-    assert store_validity([entry()], settings.model_copy(update={"cache": None})) is None
-
-
-def test_measurements_are_those_of_the_results_and_of_this_machine(
-    settings: Settings, tmp_path: Path
-) -> None:
+    # Those of this machine count before those in the results of a run.
     elsewhere = [entry(auc=0.9, low=0.8, high=1.0).model_dump(), entry(set="b").model_dump()]
     run = run_of(tmp_path / "a", held=elsewhere)
-    store_validity([entry()], settings)
-    assert validity_lines([run, run]) == [LINE, LINE.replace("built-in", "b")]
+    assert validity_lines([run, run])[:2] == [LINE, LINE.replace("built-in", "b")]
+    path.write_text("damaged")
+    assert validity_of(JUDGE, "1", settings) == []
+    assert store_validity([entry()], settings.model_copy(update={"cache": None})) is None
 
 
 @table(

@@ -82,23 +82,19 @@ def test_changed_rows(row: str) -> None:
     "name, field, values",
     # Counted from 0 and from 1: a step that does not exist, and what is no number
     ("processbench", "label", (-2, 3, True, float("nan"), 1.5, "one", "٢", [1], -(10**5000))),
-    ("mr_ben", ERROR, ("-1", "0", "3", -1, True, "N/A", {})),
-    ("mr_ben", RIGHT, ("correct",)),  # but an error is given
+    ("mr_ben", ERROR, ("-1", "0", "3", -1, True, "N/A", {}, ...)),
+    ("mr_ben", RIGHT, ("correct", ...)),  # but an error is given
     # 0 and 1 would not say which is wrong, and which is neutral
-    ("jsonl", "labels", ([1, 0, 1], [True, True], "no", ["true"] * 3)),
-    ("visualprocessbench", "response", ("9" * 5000, "(" * 100_000, "1+" * 10_000 + "1")),
-    ("processbench", "problem", ("x" * 200_001, " ", 5)),
-    *((name, field, (...,)) for name, field in (
-        ("processbench", "problem"), ("processbench", "steps"), ("processbench", "label"),
-        ("mr_ben", ERROR), ("mr_ben", RIGHT), ("jsonl", "question"), ("answers", "reference"),
-        ("answers", "response"), ("prm800k", "label"), ("visualprocessbench", "response"),
-    )),
-)  # fmt: skip
+    ("jsonl", "labels", ([1, 0, 1], [True, True], "no", ["true"] * 3, ...)),
+    ("visualprocessbench", "response", ("9" * 5000, "(" * 100_000, "1+" * 10_000 + "1", ...)),
+    ("processbench", "problem", ("x" * 200_001, " ", 5, ...)),
+    ("answers", "reference", (...,)),
+    ("prm800k", "label", (...,)),
+)
 def test_wrong_and_missing_values_are_refused(
     name: str, field: str, values: tuple[Any, ...]
 ) -> None:
-    for value in values:
-        assert refused(name, changed(name, field, to=value))
+    assert all(refused(name, changed(name, field, to=value)) for value in values)
 
 
 UNRATED = [{"completions": [{"text": "a", "rating": None}], "chosen_completion": 0}]
@@ -117,11 +113,6 @@ UNRATED = [{"completions": [{"text": "a", "rating": None}], "chosen_completion":
 def test_rows_that_are_left_out(name: str, changes: dict[str, Any], reason: str) -> None:
     with pytest.raises(LeftOut, match=reason):
         read(name, {**ROWS[name], **changes})
-
-
-def test_texts_stay_as_they_are_without_lone_surrogates() -> None:
-    odd = ["  two  ", "", "<b>&amp;</b>", "\x1b[31m", "İ ſ ٣", "a\ud800"]
-    assert read("processbench", changed("processbench", "steps", to=odd)).steps == (*odd[:-1], "a�")
 
 
 @table(

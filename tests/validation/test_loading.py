@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-import lmms_rpts
 from lmms_rpts.base.rows import ReadError
-from lmms_rpts.reasoning import InferenceQuery, parse_chain, plan_steps, repair_chain
-from lmms_rpts.reasoning.planning import restates
 from lmms_rpts.validation.chains import LabelledChain, draw
 from lmms_rpts.validation.loading import OWN, load_set
 from tests.support.labelled_rows import make_row, make_rows, write_rows
@@ -40,10 +35,8 @@ def test_a_folder_is_read_whole(tmp_path: Path) -> None:
     assert [path.name for path in labelled.files] == ["gsm8k.json", "math.json"]
     assert load_set(tmp_path / "math.json", "mine").name == "mine"
     (tmp_path / "b.jsonl").write_text(json.dumps(SEEN))
-    with pytest.raises(ReadError, match="several sets: processbench, visualprocessbench"):
+    with pytest.raises(ReadError, match=r"several sets \(processbench, visualprocessbench\)"):
         load_set(tmp_path)
-    (seen,) = load_set(tmp_path, "visualprocessbench").files
-    assert seen.name == "b.jsonl"
 
 
 def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
@@ -61,49 +54,40 @@ def test_rows_of_tables_are_those_of_json(tmp_path: Path) -> None:
 
 @table(
     "name, content, said",
-    ("x.json", "{", "not valid JSON"),
-    ("x.json", "[]", "fields of a known set"),
+    ("x.json", b"{", "not valid JSON"),
+    ("x.json", b"[]", "fields of a known set"),
     ("x.json", b"\xff", "line 1 is not UTF-8"),
     ("x.parquet", b"PAR1 no", "Parquet"),
     ("nowhere.json", None, "does not exist"),
     ("", None, "No file that ends"),
 )
 def test_a_path_without_a_set_is_refused(
-    name: str, content: str | bytes | None, said: str, tmp_path: Path
+    name: str, content: bytes | None, said: str, tmp_path: Path
 ) -> None:
     path = tmp_path / name
     if content is not None:
-        path.write_bytes(content if isinstance(content, bytes) else content.encode())
-    with pytest.raises(ReadError) as raised:
+        path.write_bytes(content)
+    with pytest.raises(ReadError, match=said) as raised:
         load_set(path)
-    assert said in str(raised.value)
     assert str(path) in str(raised.value)
 
 
-BROKEN: Mapping[str, Any] = {
-    "label": make_row(0) | {"label": 4},
-    "steps": make_row(0) | {"steps": "one text"},
-    "problem": {k: v for k, v in make_row(0).items() if k != "problem"},
-    "row": 17,
-}
-
-
-@table("field", *BROKEN)
-def test_up_to_one_percent_of_invalid_rows_are_counted(field: str, tmp_path: Path) -> None:
+@table(
+    "field, row",
+    ("label", make_row(0) | {"label": 4}),  # as if steps were counted from 1
+    ("steps", make_row(0) | {"steps": "one text"}),
+    ("problem", {name: value for name, value in make_row(0).items() if name != "problem"}),
+    ("row", 17),
+)
+def test_up_to_one_percent_of_invalid_rows_are_counted(
+    field: str, row: Any, tmp_path: Path
+) -> None:
     path = tmp_path / "x.json"
-    labelled = load_set(write_rows(path, [*make_rows(250), *[BROKEN[field]] * 2]))
+    labelled = load_set(write_rows(path, [*make_rows(250), row, row]))
     assert (len(labelled.chains), labelled.left_out) == (250, {f"invalid {field}": 2})
-    for faults, rows in ((3, 250), (1, 50)):
-        write_rows(path, [*make_rows(rows), *[BROKEN[field]] * faults])
-        with pytest.raises(ReadError, match=f"{faults} of {faults + rows} rows do not fit"):
-            load_set(path)
-
-
-def test_numbers_from_one_in_place_of_zero_never_give_figures(tmp_path: Path) -> None:
-    """Errors at the last step are then beyond it: far more than 1% of the rows."""
-    rows = [row | {"label": row["label"] + (row["label"] >= 0)} for row in make_rows(200)]
-    with pytest.raises(ReadError, match="'label' is"):
-        load_set(write_rows(tmp_path / "x.json", rows))
+    write_rows(path, [*make_rows(250), row, row, row])
+    with pytest.raises(ReadError, match="3 of 253 rows do not fit"):
+        load_set(path)
 
 
 def test_a_chain_counts_once(tmp_path: Path) -> None:
@@ -133,65 +117,16 @@ def test_a_sample_keeps_the_shares_of_strata(kinds: list[tuple[str, bool]], limi
         assert abs(counts[kind] - count * size / len(chains)) <= 1
 
 
-# --- the sets of the package: complete, as a run asks, without hints at the label
+# --- the sets of the package
 
-KINDS = ("arithmetic", "condition", "overreach", "contradiction", "mixup", "verdict", "invented")
-PACKAGE = Path(lmms_rpts.__file__).parent
-DOCS = json.loads((PACKAGE / "demo" / "instances.json").read_text("utf-8"))
-ROWS = [json.loads(line) for line in OWN["built-in"].read_text("utf-8").splitlines()]
 CHAINS = load_set(OWN["built-in"], "built-in").chains
-GOLDS = {chain.question: chain for chain in CHAINS if chain.stratum == "gold"}
-NEGATION = re.compile(r"\b(?:not|no|nobody|never|without|cannot)\b|[不没]")
 
 
 def test_counts() -> None:
-    kinds = Counter(chain.stratum for chain in CHAINS)
-    assert kinds == {**dict.fromkeys(KINDS, 12), "rephrased": 29, "gold": 14}
     assert Counter(chain.language for chain in CHAINS) == {"en": 64, "zh": 63}
-    assert len({chain.id for chain in CHAINS}) == len(ROWS) == 127
+    assert len({chain.id for chain in CHAINS}) == 127
+    assert Counter(chain.labels[at] for chain in CHAINS for at in chain.asked)[False] == 84
     drawings = load_set(OWN["drawings"]).chains
     assert len(drawings) == 2 * len({chain.question for chain in drawings}) == 20
     assert all(chain.files for chain in drawings)
     assert Counter(label for chain in drawings for label in chain.labels)[False] == 15
-
-
-@table("doc", *DOCS)
-def test_gold_steps_are_those_of_the_demo_as_a_run_asks_about_them(doc: dict[str, Any]) -> None:
-    parsed = parse_chain(doc["reasoning"], doc["language"])
-    clues, images = doc["textual_clue"], len(doc["visual_clue"])
-    chain = repair_chain(parsed, clues, restates, n_images=images)
-    gold = GOLDS[f"{doc['language']}-{doc['id']}"]
-    assert (gold.context, gold.language) == (doc["context"], doc["language"])
-    assert gold.steps == tuple(step.conclusion.strip() for step in chain.steps)
-    queries = plan_steps(chain, doc)
-    assert gold.premises == tuple(
-        tuple(text.strip() for text in it.premises) if isinstance(it, InferenceQuery) else ()
-        for it in queries
-    )
-    assert gold.asked == tuple(at for at, given in enumerate(gold.premises or ()) if given)
-
-
-@table("is_distinct", False, True)
-@table("language", "both", "en", "zh")
-@table(
-    "name, tell",
-    ("shortness", lambda text, at: -len(text)),
-    ("place", lambda text, at: -at),
-    ("negation", lambda text, at: -bool(NEGATION.search(text))),
-)
-def test_labels_cannot_be_guessed_from_the_surface(
-    name: str, tell: Callable[[str, int], float], language: str, is_distinct: bool
-) -> None:
-    """Neither length nor position nor negation reveals the wrong steps."""
-    values: dict[bool | None, Sequence[float]] = {}
-    for label in (True, False):
-        steps = [
-            (chain.context, (chain.premises or ())[at], chain.steps[at], at)
-            for chain in CHAINS
-            for at in chain.asked
-            if chain.labels[at] is label and language in ("both", chain.language)
-        ]
-        values[label] = [tell(*it[2:]) for it in (dict.fromkeys(steps) if is_distinct else steps)]
-    wins = sum((a > b) + (a == b) / 2 for a in values[True] for b in values[False])
-    area = wins / (len(values[True]) * len(values[False]))
-    assert 0.4 <= area <= 0.6, f"{name}: {area:.3f}"

@@ -113,30 +113,22 @@ def test_graders_of_answers(
     ]
 
 
-def simulated(
-    seed: int, questions: int = 30, levels: int = 8
-) -> tuple[list[LabelledChain], Scores]:
+@table("levels", 2, 8, 1_000_000)
+def test_values_are_those_of_scikit_learn(levels: int) -> None:
     """Two chains of four steps per question; a hard question lowers the scores of both."""
-    generator = np.random.default_rng(seed)
+    generator = np.random.default_rng(levels)
     chains: list[LabelledChain] = []
-    scores: dict[tuple[int, int], float | None] = {}
-    for at, hard in enumerate(np.repeat(generator.normal(size=questions), 2)):
+    scores: dict[tuple[int, int], float] = {}
+    for at, hard in enumerate(np.repeat(generator.normal(size=30), 2)):
         error = int(generator.integers(0, 8))  # from 4 on: none
         labels = tuple(step != error for step in range(4))
         chains.append(LabelledChain("", f"q{at // 2}", "", "", ("s",) * 4, labels))
         for step, label in enumerate(labels):
             logit = 1.5 * label - 0.2 + 0.8 * hard + generator.normal()
             scores[at, step] = round(levels / (1 + np.exp(-logit))) / levels
-    return chains, scores
-
-
-@table("levels", 2, 8, 1_000_000)
-@table("seed", *range(4))
-def test_values_are_those_of_scikit_learn(seed: int, levels: int) -> None:
-    chains, scores = simulated(seed, levels=levels)
     sound = [chains[at].labels[step] for at, step in scores]
     score: Any = list(scores.values())
-    called = [each >= 0.5 for each in score]
+    called = [value >= 0.5 for value in score]
     expected = {
         "AUC": sk.roc_auc_score(sound, score),
         "macro F1": sk.f1_score(sound, called, average="macro"),
@@ -144,7 +136,7 @@ def test_values_are_those_of_scikit_learn(seed: int, levels: int) -> None:
         "specificity": sk.recall_score(sound, called, pos_label=True),
         "Brier score": sk.brier_score_loss(sound, score),
     }
-    values = {name: each.value for name, each in measure(chains, scores, resamples=2).items()}
+    values = {name: it.value for name, it in measure(chains, scores, resamples=2).items()}
     assert {name: values[name] for name in expected} == pytest.approx(expected, abs=1e-9)
 
 

@@ -61,6 +61,11 @@ def fence(text: str) -> str:
     return f"<<<{clean}>>>"
 
 
+def _joined(template: str) -> str:
+    """A template whose long lines are written over several, each with a backslash at its end."""
+    return template.replace("\\\n", "")
+
+
 class Prompts:
     """The prompts of one run; ``folder``: templates that replace ours of the same name.
 
@@ -83,7 +88,7 @@ class Prompts:
             for path in sorted(place.rglob("*.jinja")):
                 name = path.relative_to(place).as_posix()
                 own = (self._folder or place) / name
-                text = (own if own.exists() else path).read_text(encoding="utf-8")
+                text = _joined((own if own.exists() else path).read_text(encoding="utf-8"))
                 content.update(f"{name}\0{text}\0".encode())
             self._versions[place] = content.hexdigest()[:8]
         return self._versions[place]
@@ -112,13 +117,21 @@ class Prompts:
     @cached_property
     def _environment(self) -> Any:
         from jinja2 import FileSystemLoader, StrictUndefined
+        from jinja2.ext import Extension
         from jinja2.sandbox import ImmutableSandboxedEnvironment
+
+        class LongLines(Extension):
+            def preprocess(self, source: str, name: str | None, filename: str | None = None) -> str:
+                return _joined(source)
 
         places = [self._folder] if self._folder else []
         places += dict.fromkeys(kind.templates for kind in KINDS.values())
         blocks = {"trim_blocks": True, "lstrip_blocks": True, "auto_reload": False}
         environment = ImmutableSandboxedEnvironment(
-            loader=FileSystemLoader(places), undefined=StrictUndefined, **blocks
+            loader=FileSystemLoader(places),
+            undefined=StrictUndefined,
+            extensions=[LongLines],
+            **blocks,
         )
         environment.filters["fence"] = fence
         return environment

@@ -382,7 +382,7 @@ function call({ same, system, user, images, spent: took }, verdict) {
 
 /** A response with its tree and the scores of its steps. */
 function reasoning(entry, answer, anchor, name) {
-  const { record: { first_error: error, reason, steps, invalid_references: faults, diagnosis }, score } = answer;
+  const { record: { first_error: error, reason, steps }, score } = answer;
   const link = (step, k = 0) => [k > 0 && ", ", h("a", { href: `#${anchor}-s${step}` }, `Conclusion ${step}`)];
   return [h("p", outcomeOf(answer), " answer: ", h("b", answer.final || "none found"), ", RPTS ", badge(score)),
     problem(reason && (reason.startsWith("not judged") ? reason : `not judged: ${reason}`)),
@@ -391,7 +391,7 @@ function reasoning(entry, answer, anchor, name) {
       `${MODALITIES[error.modality]}, score ${figure(error.score)}.`,
       error.path.length > 1 && [" Steps that depend on it: ", error.path.slice(1).map(link), "."]),
     !error && score !== null && steps.length > 0 && h("p.whole", "All counted steps score at least 0.5."),
-    steps.length ? tree(entry, steps, { anchor, name, error, faults, restating: diagnosis.restating })
+    steps.length ? tree(entry, answer.record, anchor, name)
       : faint("No reasoning step could be parsed from the response."),
     steps.map((step, at) => judged(entry, answer, step, at, anchor))];
 }
@@ -429,13 +429,8 @@ function judged(entry, { record, calls }, step, at, anchor) {
 }
 
 function gold(entry) {
-  if (!entry.gold?.lines.length) return null;
-  const { steps, lines: written, faults } = entry.gold;
-  const anchor = `${entry.id}--gold`;
-  return h("section.card", h("h2", "Gold reasoning"),
-    steps.length > 0 && tree(entry, steps, { anchor, name: "gold reasoning", faults, restating: [] }),
-    h("ul.plain-list", { lang: entry.question.language || null }, written.map(([at, line]) =>
-      h("li", at !== null && [{ id: `${anchor}-s${at}` }, h("b", `${at} `)], rich(line)))));
+  return entry.gold?.length > 0 && h("section.card", h("h2", "Gold reasoning"),
+    h("ul.plain-list", { lang: entry.question.language || null }, entry.gold.map((line) => h("li", rich(line)))));
 }
 
 /** An answer with all of its grades, and what else a judge said. */
@@ -490,9 +485,10 @@ function wrapped(text) {
   return found.length > 5 ? [...found.slice(0, 4), `${found[4].slice(0, -1)}…`] : found;
 }
 
-function stepBox({ score, counts, conclusion }, at, { anchor, error, restating }) {
+function stepBox({ steps, first_error: error, diagnosis }, at, anchor) {
+  const { score, counts, conclusion } = steps[at];
   const wrong = error?.step === at;
-  const notes = [wrong && "first wrong step", restating.includes(at) && "restates"].filter(Boolean);
+  const notes = [wrong && "first wrong step", diagnosis.restating.includes(at) && "restates"].filter(Boolean);
   const body = [...notes, ...wrapped(conclusion || "(empty)")];
   const height = 14 + LINE * (body.length + 1);
   const text = (words, x, row, more) => s("text", { x, y: 1 + LINE * row, fill: INK, ...more }, words);
@@ -500,9 +496,9 @@ function stepBox({ score, counts, conclusion }, at, { anchor, error, restating }
   return { width: WIDE, height, shape: s("a", { href: `#${anchor}-s${at}` },
     s("title", `Conclusion ${at}: ${conclusion}`),
     s("rect", { x: -WIDE / 2, width: WIDE, height, rx: 8, fill: colour(score), stroke: wrong ? RED : GREY,
-      "stroke-width": wrong && 3, "stroke-dasharray": counts === false && "4 3" }),
+      "stroke-width": wrong && 3, "stroke-dasharray": !counts && "4 3" }),
     text(`Conclusion ${at}`, 8 - WIDE / 2, 1, bold),
-    score !== undefined && text(figure(score), WIDE / 2 - 8, 1, { ...bold, "text-anchor": "end" }),
+    text(figure(score), WIDE / 2 - 8, 1, { ...bold, "text-anchor": "end" }),
     body.map((words, k) => text(words, 8 - WIDE / 2, k + 2, k < notes.length && { ...bold, fill: "#8a2500" }))) };
 }
 
@@ -516,7 +512,8 @@ function leafBox(key, href, fault) {
       "text-decoration": fault && "line-through" }, words)) };
 }
 
-function tree(entry, steps, { anchor, name, error, faults, restating }) {
+function tree(entry, record, anchor, name) {
+  const { steps, first_error: error, invalid_references: faults } = record;
   if (steps.length > MOST) return faint(`${steps.length} steps are too many for a picture.`);
   const layers = Array.from({ length: steps.length + 1 }, () => []); // by height
   const put = (box, height) => {
@@ -528,7 +525,7 @@ function tree(entry, steps, { anchor, name, error, faults, restating }) {
   steps.forEach((step, at) => {
     const earlier = ([kind, index]) => kind === "conclusion" && index !== null && index < at;
     const height = 1 + Math.max(0, ...step.premises.filter(earlier).map(([, index]) => boxes[index].level));
-    const citing = put(stepBox(step, at, { anchor, error, restating }), height);
+    const citing = put(stepBox(record, at, anchor), height);
     boxes.push(citing);
     for (const key of new Map(step.premises.map((premise) => [premise.join(), premise])).values()) {
       const cited = earlier(key) ? boxes[key[1]]
@@ -538,7 +535,7 @@ function tree(entry, steps, { anchor, name, error, faults, restating }) {
       passed.push(citing);
       passed.slice(1).forEach((box, k) => passed[k].above.push(box));
       const broken = error?.path.some((from, k) => boxes[from] === cited && error.path[k + 1] === at);
-      wires.push({ passed, broken, stray: step.counts === false });
+      wires.push({ passed, broken, stray: !step.counts });
     }
   });
   const [width, height] = arrange(layers);
