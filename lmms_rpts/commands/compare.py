@@ -108,30 +108,24 @@ def _read(path: str) -> Run:
 
 
 def _flips(comparison: Comparison, notes: list[str]) -> Iterator[Table]:
-    """The flipped documents: for the terminal as texts, for files with their values."""
+    """The flipped documents, with what both runs answered and got."""
     import pandas as pd
 
     flips, total = comparison.flips, comparison.documents
     if flips.empty:
         notes.append(f"None of the {total} documents flipped.")
         return
-    names = [it.removesuffix("_a") for it in map(str, flips) if it.endswith("_a")]
-    names.remove("answers")
     shown = {
         "document": flips["task"] + " " + flips["doc_id"].astype(str),
         "question": [shorten(text, 60) for text in flips["question"]],
     }
     for end in "ab":
-        values = flips[[f"{name}_{end}" for name in names]].to_numpy()
-        numbers = [
-            ", ".join(f"{name.replace('_', ' ')} {figure(it, '.2f')}" for name, it in pairs)
-            for pairs in (zip(names, row, strict=True) for row in values)
-        ]
-        answers = (map(shorten, (it or "none" for it in own)) for own in flips[f"answers_{end}"])
-        shown[end.upper()] = [
-            f"{listed(own)}: {text}" for own, text in zip(answers, numbers, strict=True)
-        ]
+        answers = [listed([shorten(it or "none") for it in own]) for own in flips[f"answers_{end}"]]
+        # The answers are the first column of a run, then its values.
+        for name in map(str, flips.columns[flips.columns.str.endswith(f"_{end}")][1:]):
+            values = [f"{name[:-2].replace('_', ' ')} {figure(it, '.2f')}" for it in flips[name]]
+            answers = [f"{text}; {value}" for text, value in zip(answers, values, strict=True)]
+        shown[end.upper()] = answers
     title = f"{len(flips)} of {total} documents flipped"
     title += f"; the {_FLIPS} largest changes" * (len(flips) > _FLIPS)
-    yield Table(pd.DataFrame(shown), title, rows=_FLIPS, only="terminal")
-    yield Table(flips, "flips", only="json")
+    yield Table(pd.DataFrame(shown), title, rows=_FLIPS, is_extra=True)
