@@ -48,7 +48,6 @@ class Table:
         forms: format of the numbers of a column; default: three digits.
         heads: heading of a column; default: its name.
         rows: number of rows that the terminal shows; None: all.
-        is_extra: whether only the terminal shows it.
     """
 
     frame: pd.DataFrame
@@ -56,7 +55,6 @@ class Table:
     forms: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
-    is_extra: bool = False
 
     @property
     def columns(self) -> list[str]:
@@ -121,7 +119,7 @@ def deliver(
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         suffix = path.suffix.lower()
         if suffix in writers:
-            text = writers[suffix]([it for it in tables if not it.is_extra], [*before, *notes])
+            text = writers[suffix](tables, [*before, *notes])
             content = text.encode("utf-8", errors="replace")
         else:
             assert draw is not None, suffix
