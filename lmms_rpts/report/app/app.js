@@ -349,7 +349,7 @@ function picture(entry, name, number, at) {
   return h("figure", { id: idOf(entry, "", ["image", at]) },
     h("figcaption", leaf(["image", at]), " ", h("span.faint", name)),
     src ? h("button.enlarge", { type: "button", onclick: () => dialog(title, image.cloneNode()) }, image)
-      : faint("The image is not on this machine: set its folder with --images."));
+      : faint("The image is not on this machine: set its folder with ", h("span.figure", "--images"), "."));
 }
 
 function answerCard(section, entry, answer, number) {
