@@ -250,21 +250,18 @@ def stopped_runs(runs: Sequence[Run]) -> list[str]:
 
 def differing_settings(runs: Sequence[Run]) -> list[str]:
     """Warnings about settings of the scores that differ between runs of one benchmark."""
-    differing = []
-    scorings = {run.label: run.scorings for run in runs}
-    names = dict.fromkeys(
-        name for own in scorings.values() for one in own for name in type(one).model_fields
-    )
-    names.pop("comparable", None)  # it follows from the judge
-    for name in names:
-        users: dict[object, list[str]] = {}
-        for label, own in scorings.items():
-            for value in dict.fromkeys(getattr(one, name) for one in own):
-                if value is not None:  # a setting that these scores don't depend on
-                    users.setdefault(value, []).append(label)
-        if len(users) > 1:
-            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
-            differing.append(f"{name.replace('_', ' ')}: {shown}")
+    labels: dict[str, dict[object, list[str]]] = {}
+    for run in runs:
+        for name, value in chain.from_iterable(run.scorings):
+            # None: a setting that these scores don't depend on; `comparable` follows from the judge
+            if value is not None and name != "comparable":
+                labels.setdefault(name, {}).setdefault(value, []).append(run.label)
+    differing = [
+        f"{name.replace('_', ' ')}: "
+        + "; ".join(f"{value} in {listed(list(dict.fromkeys(own)))}" for value, own in by.items())
+        for name, by in labels.items()
+        if len(by) > 1
+    ]
     if not differing:
         return []
     return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]
@@ -300,7 +297,9 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
         line = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
         yield f"{line} ({_most(unscored)})"
     if undecided:
-        low, high = (_accuracy_if(records, accuracy, value) for value in (0.0, 1.0))
+        graded = [value for it in records if (value := accuracy.of(it)) is not None]
+        right, total = sum(graded), len(graded) + len(undecided)
+        low, high = right / total, (right + len(undecided)) / total
         note = undecided_note(len(undecided), len(records), low, high, where)
         folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
         yield note + (benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}")
@@ -313,16 +312,6 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
     problems = (record.transform.problems for record in records if isinstance(record, RptsRecord))
     if cut := sum(any(line.startswith(CUT) for line in lines) for lines in problems):
         yield f"the thinking of {cut} {of} is too long: only passages of it are judged"
-
-
-def _accuracy_if(records: Sequence[Any], accuracy: Metric, otherwise: float) -> float:
-    """The accuracy over documents if all undecided answers had this value."""
-    documents: dict[Any, list[float]] = {}
-    for record in records:
-        value = otherwise if record.undecided else accuracy.of(record)
-        if value is not None:
-            documents.setdefault(record.instance.key, []).append(value)
-    return fmean(fmean(values) for values in documents.values())
 
 
 def _most(reasons: Sequence[str | None]) -> str:
