@@ -297,9 +297,7 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
         line = f"{len(unscored)} {of} have no score, and are left out of {first.name}"
         yield f"{line} ({_most(unscored)})"
     if undecided:
-        graded = [value for it in records if (value := accuracy.of(it)) is not None]
-        right, total = sum(graded), len(graded) + len(undecided)
-        low, high = right / total, (right + len(undecided)) / total
+        low, high = (_accuracy_if(records, accuracy, value) for value in (0.0, 1.0))
         note = undecided_note(len(undecided), len(records), low, high, where)
         folder = quote(str(run.files[0].parent)) if run.files else "RESULTS"
         yield note + (benchmark.remedy and f". A judge decides: {benchmark.remedy.format(folder)}")
@@ -312,6 +310,16 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
     problems = (record.transform.problems for record in records if isinstance(record, RptsRecord))
     if cut := sum(any(line.startswith(CUT) for line in lines) for lines in problems):
         yield f"the thinking of {cut} {of} is too long: only passages of it are judged"
+
+
+def _accuracy_if(records: Sequence[Any], accuracy: Metric, otherwise: float) -> float:
+    """The accuracy over documents if all undecided answers had this value."""
+    documents: dict[Any, list[float]] = {}
+    for record in records:
+        value = otherwise if record.undecided else accuracy.of(record)
+        if value is not None:
+            documents.setdefault(record.instance.key, []).append(value)
+    return fmean(fmean(values) for values in documents.values())
 
 
 def _most(reasons: Sequence[str | None]) -> str:
