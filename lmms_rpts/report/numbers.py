@@ -89,7 +89,7 @@ def section_numbers(
     headline = _HEADLINE
     if not benchmark.scored:
         names = [name for name in benchmark.columns if name in filled][:4]
-        headline = {name: metrics[name].title for name in names}
+        headline = {name: metrics[name].head or name for name in names}
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -180,10 +180,14 @@ def _tables(
         if benchmark.by_task
         else [
             {
-                "title": "Means with 95% confidence intervals over the n documents with a value",
+                "title": "Means with 95% intervals over n documents; ↓: lower is better",
                 "heads": ["metric", "meaning", *(run.label for run in runs)],
                 "rows": [
-                    [name, benchmark.metrics[name].explained, *(asdict(row[name]) for row in rows)]
+                    [
+                        name + " ↓" * (benchmark.metrics[name].higher_is_better is False),
+                        benchmark.metrics[name].words,
+                        *(asdict(row[name]) for row in rows),
+                    ]
                     for name in filled
                 ],
                 "notes": [],
@@ -203,7 +207,7 @@ def _breakdowns(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, A
         rows = table[table["by"] == by]
         if by or tasks:
             columns = [*(["group"] if by else []), *tasks, "model", "documents", *names]
-            heads = {name: benchmark.metrics[name].title for name in names}
+            heads = {name: benchmark.metrics[name].head or name for name in names}
             heads |= {"group": by.replace("_", " "), "documents": "n"}
             title = f"by {heads['group'] or 'task'}"
             yield _table(title, rows[columns].rename(columns=heads))
