@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from typing import Any
@@ -15,11 +16,9 @@ from loguru import logger
 
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.tasks.cmmath import scorer as scoring
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
-from lmms_rpts.tasks.cmmath.prompts import read_wording
-from lmms_rpts.tasks.cmmath.scorer import METRICS, RULES_VERSION, CmmathRecord
+from lmms_rpts.tasks.cmmath.scorer import METRICS, CmmathRecord
 from lmms_rpts.tasks.cmmath.task import process_results, ssr_03
 from tests.support import oracle
 from tests.support.cmmath import make_doc
@@ -113,54 +112,21 @@ def test_which_grade_counts_and_what_the_judge_is_asked(
     replies: tuple[str, str],
     expected: tuple[float | None, str | None, str | None, int],
 ) -> None:
-    (grader, errors), (score, by, mistake, requests) = settings, expected
+    score, by, mistake, requests = expected
     server = judge(both(*replies), *settings)
     (record,) = grade(response and f"<think>也许是6？</think>{response}")
     assert (record["score"], record["grader"]) == (score, by)
     assert record["outcome"] == ("unscored" if score is None else "scored")
     assert ("judge" in record["grades"]) == (by == "judge" or UNCLEAR in replies)
     assert ("rule" in record["grades"]) == (response is not None)
-    finding = record.get("findings", {}).get("mistake", {"value": None})
-    assert finding["value"] == mistake
-    assert record["settings"] == {
-        "grader": grader,
-        "judge": "openai:test" if errors or grader != "rule" else None,
-        "prompts": read_wording()[1],
-        "prompt_version": Prompts().version("compare"),
-        "rules_version": RULES_VERSION,
-    }
-    # An unreadable reply is asked for again.
-    first = [body for body in server.requests if "不要写理由" not in shown(body)]
-    texts = {shown(body) for body in first if "no reason" not in shown(body)}
-    assert len(texts) == requests
-    for text in texts:
+    assert record.get("findings", {}).get("mistake", {"value": None})["value"] == mistake
+    assert len({*map(asks_for_mistake, server.requests)}) == requests
+    for text in map(shown, server.requests):
         # The problem in readable notation, and the response unchanged, without thinking.
         assert "<<<如图，正方形的边长是$3$，则它的面积是 ____ ．>>>" in text
         assert f"<<<{response}>>>" in text
-        solution = "$9$\n\n正方形的面积等于边长乘边长：$3\\times 3=9$．"
-        assert "<<<$9$>>>" in text or f"<<<{solution}>>>" in text
+        assert re.search(r"<<<\$9\$(\n\n正方形的面积等于边长乘边长：\$3\\times 3=9\$．)?>>>", text)
         assert "也许是6" not in text
-
-
-def test_without_a_solution_the_answer_stands_for_it(judge: Judge) -> None:
-    server = judge(both(NO, "判定：计算"), errors=True)
-    grade(SIX, analysis="")
-    assert "<<<$9$>>>" in shown(server.requests[0])
-
-
-def test_the_judge_none_leaves_answers_to_be_graded_later(
-    judge: Judge, monkeypatch: pytest.MonkeyPatch, log: list[str]
-) -> None:
-    server = judge(grader="both", errors=True)
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
-    reset_session()
-    vague, six, nine = grade(VAGUE, SIX, NINE)
-    assert vague["reason"] == "not judged: the judge is 'none'"
-    assert vague["grades"]["judge"] == {"score": None, "reason": vague["reason"]}
-    assert (six["score"], six["findings"]["mistake"]["value"]) == (0.0, None)
-    assert (nine["score"], nine["settings"]["judge"]) == (1.0, "none")
-    assert server.calls == 0
-    assert not log
 
 
 def test_warnings_name_what_is_undecided_and_what_failed(log: list[str], judge: Judge) -> None:
@@ -169,11 +135,6 @@ def test_warnings_name_what_is_undecided_and_what_failed(log: list[str], judge: 
     assert "2 of 4 responses are left undecided by the rules" in said
     assert "CMMATH_GRADER=both lmms-rpts score RESULTS --judge openai:MODEL -o" in said
     assert "1 of 4 model requests failed" in said
-    log.clear()
-    judge(both(NO, UNCLEAR), grader="both", errors=True)
-    grade(NINE, VAGUE)
-    assert "'mistake'" in "".join(log)
-    assert "undecided" not in "".join(log)
 
 
 # --- metrics, by hand ----------------------------------------------------------------------------
@@ -212,11 +173,6 @@ def test_metrics_of_records() -> None:
             for kind in scoring.MISTAKES
         },
     }
-    both_grades = parsed(record("correct", 0.0), record("undecided", 1.0), record("correct"))
-    assert [each.disputed for each in both_grades] == [True, False, False]
-    assert [each.settings.judge for each in both_grades] == [*["rule+openai:oracle"] * 2, "rule"]
-    (alone,) = parsed(record("incorrect", mistake="reasoning"))
-    assert (alone.settings.model, alone.scoring.model) == ("openai:oracle", None)
 
 
 POINTS = [
@@ -244,21 +200,10 @@ def test_ssr_of_records_and_by_lmms_eval() -> None:
     assert process_results({}, list(map(json.dumps, twice)))["accuracy"] == 0.5
 
 
-_PARTS = [
-    "最终答案：",
-    "\\boxed{",
-    "}",
-    "<think>",
-    "</think>",
-    "9",
-    "$$",
-    "6" * 5000,
-    "\ud800",
-    "ABC",
-]
+_PARTS = ("最终答案：", "\\boxed{", "}", "<think>", "</think>", "9", "$$", "6" * 5000, "\ud800")
 
 
-@given(st.lists(st.one_of(st.text(max_size=20), st.sampled_from(_PARTS)), max_size=8).map("".join))
+@given(st.lists(st.text(max_size=20) | st.sampled_from(_PARTS), max_size=8).map("".join))
 def test_no_response_breaks_the_grading(response: str) -> None:
     """lmms-eval retries process_results and hides its errors."""
     found = process_results({}, list(map(json.dumps, grade(response))))

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.judging.types import JudgeConfigurationError
@@ -29,13 +28,11 @@ Record = dict[str, Any]
 class Case:
     """A benchmark whose answers rules or a judge grade.
 
-    ``right`` and ``wrong``: responses; ``yes``, ``no``: replies of the judge; ``marks``: the words
-    for them in messages; ``key``: where a record has the judge's grade; ``more``: settings that ask
-    the judge another question.
+    ``right`` and ``wrong``: responses; ``yes``, ``no``: replies of the judge; ``key``: where a
+    record has the judge's grade; ``more``: settings that ask the judge another question.
     """
 
-    name: str
-    filter: type[RptsFilter]
+    filter: str
     make_doc: Callable[..., dict[str, Any]]
     results: Callable[..., dict[str, Any]]
     grader: tuple[str, str]
@@ -44,39 +41,31 @@ class Case:
     wrong: str
     yes: str
     no: str
-    marks: str
     more: dict[str, Any]
 
     def grade(self, *responses: str | None, **fields: Any) -> list[Record]:
         """The records of responses to one question."""
-        (found,) = self.filter().apply([list(responses)], [self.make_doc(**fields)])
+        filter_ = all_filters()[self.filter]()
+        (found,) = filter_.apply([list(responses)], [self.make_doc(**fields)])
         return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
 
 
 CASES = (
     Case(
-        *(
-            "ROME",
-            all_filters()["rome_answer"],
-            rome.make_doc,
-            rome_results,
-            ("ROME_GRADER", "llm"),
-            "llm",
-        ),
+        *("rome_answer", rome.make_doc, rome_results, ("ROME_GRADER", "llm"), "llm"),
         *("Final Answer: B", "Final Answer: A"),
         *("Both say B.\nVerdict: correct", "It says A.\nVerdict: incorrect"),
-        *("correct or incorrect", {"rome": {"consistency": True}}),
+        {"rome": {"consistency": True}},
     ),
     Case(
-        *("CMMaTH", all_filters()["cmmath_grade"], cmmath.make_doc, cmmath_results),
-        *(("CMMATH_GRADER", "judge"), "judge"),
+        *("cmmath_grade", cmmath.make_doc, cmmath_results, ("CMMATH_GRADER", "judge"), "judge"),
         *("面积是9．", "面积是6．", "Both are 9.\n<Yes>", "It says 6.\n<No>"),
-        *("one of <Yes> and <No>", {"cmmath": {"errors": True}}),
+        {"cmmath": {"errors": True}},
     ),
 )
 
 
-@pytest.fixture(params=CASES, ids=lambda case: case.name)
+@pytest.fixture(params=CASES, ids=lambda case: case.filter)
 def case(request: pytest.FixtureRequest) -> Case:
     found: Case = request.param
     return found
@@ -97,23 +86,26 @@ def test_thinking_is_not_graded(case: Case) -> None:
         (f"<think>{right}", "", "unclosed_thinking", 0.0),
         (f"{wrong}</think>{right}", right, "thinking", 1.0),
         (f"<think></think>{right}", right, "after_thinking", 1.0),
-        ("", "", "response", 0.0),
     ):
         (record,) = case.grade(response)
         found = (record["answer"], record["source"], record["score"])
         assert found == (answer, source, score), response
 
 
-def test_what_cannot_be_graded_is_no_zero_and_asks_nothing(
+def test_what_needs_no_judge_does_not_ask_it(
     case: Case, judge: Serve, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """No answer is wrong; what cannot be graded has no grade."""
     server = judge()
+    for response in ("", " \n", f"<think>{case.right}", f"<think>{case.right}</think>\n"):
+        (record,) = case.grade(response)
+        assert record["score"] == 0.0
     configure(monkeypatch, **case.more)
-    for response, fields, reason in (
+    for missing, fields, reason in (
         (None, {}, "the model gave no response"),
         (case.right, {"reference": " "}, "no reference answer"),
     ):
-        (record,) = case.grade(response, **fields)
+        (record,) = case.grade(missing, **fields)
         assert (record["outcome"], record["score"]) == ("unscored", None)
         assert reason in record["reason"]
         assert case.results({}, [json.dumps(record)])["accuracy"] is None
@@ -123,32 +115,23 @@ def test_what_cannot_be_graded_is_no_zero_and_asks_nothing(
 @table(
     "answer, reason",
     (ServerReply("content policy", status=400), "content policy"),
-    ("I would rather not say.", None),
-    ("<Yes> or <No>", None),
-    ("Verdict: correct or incorrect", None),
+    ("I would rather not say.", "cannot be parsed"),
+    ("<Yes> or <No>", "cannot be parsed"),
+    ("Verdict: correct or incorrect", "cannot be parsed"),
     (ServerReply("Incorrect API key", status=401), "Incorrect API key"),
 )
 def test_a_failing_judge_leaves_the_answer_ungraded(
-    case: Case, judge: Serve, answer: Any, reason: str | None
+    case: Case, judge: Serve, answer: Any, reason: str
 ) -> None:
     judge(lambda body: answer)
     (record,) = case.grade(case.right)
     assert (record["outcome"], record["score"]) == ("unscored", None)
-    assert (reason or case.marks) in record["reason"]
+    assert reason in record["reason"]
     reply = answer if isinstance(answer, str) else None
     assert record["grades"][case.key]["verdict"]["reply"] == reply
     assert record["grades"]["rule"], "the rules' grade is kept"
     metrics = case.results({}, [json.dumps(record)])
     assert (metrics["accuracy"], metrics["grader_coverage"]) == (None, 0.0)
-
-
-def test_no_answer_is_wrong_without_asking(case: Case, judge: Serve) -> None:
-    server = judge()
-    for response in ("", " \n", f"<think>{case.right}", f"<think>{case.right}</think>\n"):
-        (record,) = case.grade(response)
-        assert record["score"] == 0.0
-        assert record["grades"][case.key] == {"score": 0.0}
-    assert server.calls == 0
 
 
 @table(
@@ -184,14 +167,13 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     if not stopped:
         monkeypatch.setenv("LMMS_RPTS_JUDGE", "none")
     reset_session()
-    grading = case.filter()
+    grading = all_filters()[case.filter]()
     if stopped:
         grading.stop_judging()
     (found,) = grading.apply([[case.right]], [case.make_doc()])
     record = json.loads(str(found))
     assert (record["outcome"], record["settings"]["judge"]) == ("unscored", "none")
     assert record["reason"] == "not judged: the judge is 'none'"
-    assert record["grades"][case.key] == {"score": None, "reason": record["reason"]}
     assert server.calls == 0
 
 
@@ -203,25 +185,15 @@ def test_the_judge_none_leaves_answers_to_be_graded_later(
     ("opanai:test", "Unknown judge"),
 )
 @table("more", False, True)
-def test_a_judge_that_is_needed_is_checked(
+def test_a_judge_is_checked_where_it_is_needed(
     case: Case, monkeypatch: pytest.MonkeyPatch, more: bool, judge_set: str, said: str
-) -> None:
-    monkeypatch.setenv(case.grader[0], "rule" if more else case.grader[1])
-    configure(monkeypatch, judge=judge_set, **(case.more if more else {}))
-    with pytest.raises(JudgeConfigurationError) as caught:
-        case.filter()
-    assert said in str(caught.value)
-    if "needs a judge" in said:
-        ((table_name, settings),) = case.more.items()
-        asked = f"[{table_name}] {next(iter(settings))} = true"
-        assert str(caught.value).startswith(asked if more else "=".join(case.grader))
-
-
-@table("judge_set", "", "lexical", "none", "openai:test", "opanai:test")
-def test_a_judge_that_is_not_needed_is_not_asked_for(
-    case: Case, monkeypatch: pytest.MonkeyPatch, judge_set: str
 ) -> None:
     monkeypatch.setenv("LMMS_RPTS_JUDGE", judge_set)
     monkeypatch.setenv(case.grader[0], "rule")
     (record,) = case.grade(case.right)
     assert (record["score"], record["settings"]["judge"]) == (1.0, None)
+    monkeypatch.setenv(case.grader[0], "rule" if more else case.grader[1])
+    configure(monkeypatch, judge=judge_set, **(case.more if more else {}))
+    with pytest.raises(JudgeConfigurationError) as caught:
+        all_filters()[case.filter]()
+    assert said in str(caught.value)

@@ -26,7 +26,7 @@ from lmms_rpts.tasks.rome.task import process_results
 from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import JudgeServer, constant
-from tests.support.lmms import Run, run_lmms_eval
+from tests.support.lmms import run_lmms_eval
 from tests.support.reference import reference
 from tests.support.rome import ENTRIES, changed, draw_images, make_doc, write_responses, write_rome
 from tests.support.tables import table
@@ -64,23 +64,25 @@ def error_of(*tasks: str) -> str:
     return str(caught.value)
 
 
-# --- questions -----------------------------------------------------------------------------------
+# --- questions: faults that all readers find stand in test_readers.py ----------------------------
 
 
 @table(
     "name, content",
-    ("any.json", json.dumps(ENTRIES)),
     ("data/test.json", json.dumps(ENTRIES)),
     ("bom.jsonl", "\ufeff" + "\r\n".join(json.dumps(each) for each in ENTRIES)),
-    ("by_id.json", json.dumps({each["question_id"]: each for each in ENTRIES})),
     ("ids.json", json.dumps({e["question_id"]: dict(list(e.items())[1:]) for e in ENTRIES})),
 )
 def test_annotations_in_every_form(folder: Path, name: str, content: str) -> None:
+    """Beside files of other kinds."""
     expected = every()
     assert {each.subtask for each in expected} == {*SUBTASKS}
     assert {each.evaluator for each in expected} == {*RULES}
     (folder / "annotation.json").unlink()
     write(folder / name, content)
+    write(folder / "predictions.json", [{"question_id": FIRST, "question": "?", "answer": "B"}])
+    write(folder / "numbers.json", [1, 2])
+    write(folder / "zz_part.json", ENTRIES[2:5])
     assert every() == expected
     check_tasks(["rome"])
     (folder / name).unlink()
@@ -93,17 +95,6 @@ def test_a_file_of_annotations_and_no_images(tmp_path: Path, monkeypatch: Any) -
     monkeypatch.setenv("ROME_PATH", str(tmp_path / "a.json"))
     assert sum(map(len, read_questions("rome").values())) == len(ENTRIES)
     assert "it has no image" in error_of("rome_geo")
-
-
-def test_files_of_other_kinds_and_questions_that_are_there_twice(folder: Path) -> None:
-    whole = every()
-    write(folder / "predictions.json", [{"question_id": FIRST, "question": "?", "answer": "B"}])
-    write(folder / "numbers.json", [1, 2])
-    write(folder / "part.json", ENTRIES[2:5])
-    assert every() == whole
-    write(folder / "part.json", [ENTRIES[0] | {"reference": "C"}])
-    assert f"question '{FIRST}' occurs more than once" in error_of("rome_academic")
-    check_tasks(["rome_geo"])
 
 
 @table(
@@ -121,25 +112,15 @@ def test_the_subtask(folder: Path, changes: dict[str, Any], subtask: str) -> Non
 
 @table(
     "changes, said",
-    ({"question": " "}, "question should be a non-empty string, not ' '"),
     ({"img_path": []}, "it has no image"),
-    ({"img_path": [1]}, "img_path"),
-    ({"img_path": "../x.png"}, "may be outside of"),
-    ({"img_path": "academic/none.png"}, "academic/none.png is missing"),
     ({"question": "<image 2>?"}, "it names '<image 2>', but has 1 image(s), numbered from 1"),
     ({"evaluator": "choice_matching"}, "unknown evaluator 'choice_matching'"),
-    ({"evaluator_kwargs": "B"}, "evaluator_kwargs"),
     ({"evaluator_kwargs": {}}, "choices_matching: the argument 'label' is missing"),
     ({"task": "odd", "question_id": "q7"}, "subtask should be one of academic, diagrams"),
 )
-def test_the_error_names_question_and_remedy(
-    folder: Path, changes: dict[str, Any], said: str
-) -> None:
+def test_questions_that_cannot_be_graded(folder: Path, changes: dict[str, Any], said: str) -> None:
     write(folder / "annotation.json", changed(ENTRIES, FIRST, **changes))
-    message = error_of("rome_academic")
-    assert "question '" in message
-    assert said in message
-    assert "ROME_PATH" in message.splitlines()[-1]
+    assert said in error_of("rome_academic")
 
 
 def test_parts_without_questions(folder: Path) -> None:
@@ -147,9 +128,6 @@ def test_parts_without_questions(folder: Path) -> None:
     assert "no questions of memes" in error_of("rome_memes")
     check_tasks(["rome_geo"])
     assert "rome_memes" not in read_questions("rome")
-    write(folder / "annotation.json", [{"question_id": "1", "answer": "B"}])
-    with pytest.raises(DataError, match="ROME_PATH"):
-        read_questions("rome")
 
 
 # --- grades --------------------------------------------------------------------------------------
@@ -190,20 +168,14 @@ def test_partial_credit_and_missing_responses() -> None:
     assert process_results({}, []) == dict.fromkeys(METRICS)
 
 
-@table(
-    "reply, score",
-    ("Both say B.\nVerdict: correct", 1.0),
-    ("It says A.\nVerdict: incorrect", 0.0),
-    ("判定：错误", 0.0),
-    ("Hard to say.", None),
-)
+@table("reply, score", ("Both say B.\nVerdict: correct", 1.0), ("判定：错误", 0.0))
 def test_the_judges_grade_counts(
-    judge: Callable[..., JudgeServer], reply: str, score: float | None
+    judge: Callable[..., JudgeServer], reply: str, score: float
 ) -> None:
     server = judge(constant(reply))
     (record,) = grade("<think>Oak Hill? No.</think>Final Answer: B")
     assert record["score"] == record["grades"]["llm"]["score"] == score
-    assert record["grader"] == ("llm" if score is not None else None)
+    assert record["grader"] == "llm"
     assert record["grades"]["rule"]["score"] == record["grades"]["strict"]["score"] == 1.0
     said = str(server.requests[0]["messages"][-1]["content"])
     assert "<<<B, Mill Lane>>>" in said
@@ -253,14 +225,11 @@ _DOCS = [
     make_doc(evaluator=each["evaluator"], evaluator_kwargs=json.dumps(each["evaluator_kwargs"]))
     for each in ENTRIES
 ]
-_SAID = st.lists(
-    st.one_of(
-        st.text(max_size=40),
-        st.sampled_from(["Final Answer:", "最终答案：", "\\boxed{", "}", "<think>", "</think>"]),
-        st.sampled_from(["1/0", "9" * 5000, "25:99", "-", "\ud800", "B", "cm", "\x00"]),
-    ),
-    max_size=8,
-).map("".join)
+_PARTS = (
+    *("Final Answer:", "最终答案：", "\\boxed{", "}", "<think>", "</think>", "B", "cm"),
+    *("1/0", "9" * 5000, "25:99", "-", "\ud800", "\x00"),
+)
+_SAID = st.lists(st.text(max_size=40) | st.sampled_from(_PARTS), max_size=8).map("".join)
 
 
 @given(st.sampled_from(_DOCS), _SAID)
@@ -301,39 +270,18 @@ ACCURACY = {
 OVERALL = (2 + 1 + 0 + 1 + 1.25 + 1 + 2 + 1) / 12
 
 
-def replay(out: Path, data: Path, responses: Path, tasks: str) -> Run:
-    model = ("--model", "replay", "--model_args", f"samples={responses}")
-    env = {"ROME_PATH": str(data), "LMMS_RPTS_CACHE": str(out / "cache")}
-    return run_lmms_eval(out / "results", *model, "--tasks", tasks, env=env)
-
-
-def metric(run: Run, task: str) -> float:
-    found: float = run.results[task]["accuracy,none"]
-    return found
-
-
 def test_accuracy_by_hand(tmp_path: Path) -> None:
     """Each subtask, and the group, which weighs questions and not subtasks."""
     (tmp_path / "rome").mkdir()
     said = write_responses(tmp_path / "said.jsonl", RESPONSES)
-    run = replay(tmp_path, write_rome(tmp_path / "rome"), said, "rome")
-    found = {each: metric(run, f"rome_{each}") for each in SUBTASKS}
-    assert found == pytest.approx(ACCURACY)
-    assert metric(run, "rome") == pytest.approx(OVERALL)
-
-
-def test_the_publishers_example_gets_the_publishers_scores(tmp_path: Path) -> None:
-    scores = json.loads(reference("rome", "scores.json").read_text(encoding="utf-8"))
-    expected = {name: found for name, found in scores.items() if name in SUBTASKS}
-    tasks = ",".join(f"rome_{each}" for each in expected)
-    data = reference("rome", "annotation.json")
-    run = replay(tmp_path, data, reference("rome", "predictions.json"), tasks)
-    found = {
-        each: [row["accuracy"] for row in run.samples(f"rome_{each}").values()] for each in expected
-    }
-    assert {each: [sum(rows), len(rows)] for each, rows in found.items()} == {
-        each: [total, count] for each, (total, count, *_) in expected.items()
-    }
+    run = run_lmms_eval(
+        tmp_path / "results",
+        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "rome"),
+        env={"ROME_PATH": str(write_rome(tmp_path / "rome"))},
+    )
+    found = {name: metrics["accuracy,none"] for name, metrics in run.results.items()}
+    expected = {f"rome_{subtask}": value for subtask, value in ACCURACY.items()}
+    assert found == pytest.approx({**expected, "rome": OVERALL})
 
 
 def test_score_does_what_the_publishers_script_does(

@@ -54,21 +54,6 @@ def test_the_published_code_gives_the_same() -> None:
     assert differing == []
 
 
-def test_the_publishers_example() -> None:
-    questions = json.loads(reference("rome", "annotation.json").read_text(encoding="utf-8"))
-    predictions = json.loads(reference("rome", "predictions.json").read_text(encoding="utf-8"))
-    scores = json.loads(reference("rome", "scores.json").read_text(encoding="utf-8"))
-    answers = {each["question_id"]: each["answer"] for each in predictions}
-    found = {
-        each["task"]: match(
-            each["evaluator"], each["evaluator_kwargs"], answers[each["question_id"]]
-        )
-        for each in questions
-    }
-    assert found == {task: scores[task][0] for task in found}
-    assert sum(found.values()) == scores["final_score"][0] == 2.0
-
-
 def examples() -> list[Any]:
     with QUIRKS.open(encoding="utf-8", newline="") as lines:
         _, *rows = csv.reader(lines)
@@ -155,12 +140,9 @@ def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: flo
     ("number_matching", {"value_to_match": 1, "unit": "m"}, "'unit' is unknown"),
     ("choices_matching", {"label": " "}, "'label'"),
     ("ordered_list_matching", {"order": []}, "'order'"),
-    ("key_items_matching", {"key_items": []}, "'key_items'"),
     ("key_items_matching", {"key_items": [["a"], "b"]}, "'key_items'"),
-    ("key_items_matching", {"key_items": ["a"], "remove_space": 1}, "'remove_space'"),
     ("location_matching", PLACE | {"coarse_grained_score": "half"}, "'coarse_grained_score'"),
     ("interval_matching", {"interval": [1, "2"], "units": []}, "'interval'"),
-    ("interval_matching", {"interval": ["1.5", "2"], "units": []}, "'interval'"),
     ("multi_interval_matching", {"intervals": [[1, 2]], "units": [1]}, "'units'"),
 )  # fmt: skip
 def test_what_is_wrong_with_the_arguments_is_told(evaluator: Any, kwargs: Any, told: str) -> None:

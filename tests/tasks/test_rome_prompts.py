@@ -39,33 +39,19 @@ def shown(document: Any) -> list[str | int]:
 
 @table(
     "question, images, simple, chat",
-    ("What is it?", 1, "What is it?", [1, "What is it?"]),
     ("What changed?", 2, "What changed?", [1, 2, "What changed?"]),
     ("<image 1> What is it?", 1, "What is it?", [1, "What is it?"]),
     ("<image 1>", 1, "", [1, ""]),
     ("Is <image 1> a cat?", 1, "Is Image 1 a cat?", ["Is Image 1", 1, " a cat?"]),
-    (
-        "<image 1> In <image 1>, who?",
-        *(1, "Image 1 In Image 1, who?", ["Image 1", 1, " In Image 1, who?"]),
-    ),
-    (
-        "Order: A: <image 1>\nB: <image 2>",
-        *(2, "Order: A: Image 1\nB: Image 2"),
-        ["Order: A: Image 1", 1, "\nB: Image 2", 2, ""],
-    ),
     (
         "Compare <image 2> to <image 1>, then <image 2> to the rest",
         *(3, "Compare Image 2 to Image 1, then Image 2 to the rest"),
         [3, "Compare Image 2", 2, " to Image 1", 1, ", then Image 2 to the rest"],
     ),
     (
-        "<image 1><image 2>Which?",
-        *(2, "Image 1 Image 2 Which?", ["Image 1", 1, " Image 2", 2, " Which?"]),
-    ),
-    ("In<image 1>there is", 1, "In Image 1 there is", ["In Image 1", 1, " there is"]),
-    (
-        "See <Image_1> and < image 2 >",
-        *(2, "See Image 1 and Image 2", ["See Image 1", 1, " and Image 2", 2, ""]),
+        "In<image 1>< image 2 > and <Image_1>?",
+        *(2, "In Image 1 Image 2 and Image 1?"),
+        ["In Image 1", 1, " Image 2", 2, " and Image 1?"],
     ),
 )
 def test_images_stand_where_they_are_named(
@@ -100,21 +86,15 @@ def test_every_evaluator_has_its_suffix_in_both_languages() -> None:
 
 @table(
     "evaluator, kwargs, right, wrong",
-    ("choices_matching", {"label": "D"}, "D", "A"),
-    ("choices_matching", {"label": "AC"}, "AC", "A"),
     ("choices_matching", {"label": "ac"}, "A, C", "B, C"),
-    ("ordered_list_matching", {"order": ["C", "D", "A", "B"]}, "C, D, A, B", "D, C, A, B"),
     ("ordered_list_matching", {"order": "春, 夏, 秋"}, "春, 夏, 秋", "夏, 春, 秋"),
     ("number_matching", {"value_to_match": 1200}, "1200 kg", "120 kg"),
     ("number_matching", {"value_to_match": -2.5}, "-2.5", "2.5"),
-    ("location_matching", {"location_fine_grained": ["Oslo"]}, "Opera, Oslo, Norway", "Rome"),
     ("location_matching", {"location_fine_grained": ["外滩"]}, "外滩，上海，中国", "北京"),
     ("interval_matching", {"interval": [9, 11], "units": ["cm"]}, "10.2 cm", "10.2 mm"),
-    ("interval_matching", {"interval": [9, 11], "units": []}, "10.2", "11.2"),
     ("interval_matching", {"interval": ["9:59", "10:01"], "units": []}, "10:00", "10:02"),
     (
-        "multi_interval_matching",
-        {"intervals": [[1, 2], [10, 20]], "units": [["cm"], ["mm"]]},
+        *("multi_interval_matching", {"intervals": [[1, 2], [10, 20]], "units": [["cm"], ["mm"]]}),
         *("12 mm", "12 cm"),
     ),
 )
