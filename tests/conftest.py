@@ -33,11 +33,10 @@ SERVER = "fork_server"  # key in the data that the controller of pytest-xdist se
 LONG = [
     "report/journeys", "judging/hf_backend", "readme", "report/requests", "end_to_end",
     "host/hf_multimodal", "hostile_texts", "fork_server",
-    "reform_end_to_end", "score", "report/plots", "judging_end_to_end",
+    "benchmarks_end_to_end", "score", "report/plots", "judging_end_to_end",
     "score_any_run", "doctor", "judging/cache", "host/own_tasks", "host/other_tasks",
     "tasks/reform_published",
-    "benchmarks", "plugin", "release", "likelihood_end_to_end", "rome_end_to_end",
-    "cmmath_end_to_end", "loggers", "judging/throttling",
+    "benchmarks", "plugin", "release", "judging/throttling",
     "report/write", "architecture",
     "two_nodes", "values", "score_requests",
 ]  # fmt: skip

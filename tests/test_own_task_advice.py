@@ -9,54 +9,42 @@ from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
 from tests.support.instances import make_doc
-from tests.support.judge_server import JudgeServer
+from tests.support.judge_server import Serve
 from tests.support.runs import make_record, write_run
+from tests.support.tables import table
 
 
-@pytest.fixture
-def own(tmp_path: Path) -> Path:
-    folder = tmp_path / "my_task"
-    done = CliRunner().invoke(app, ["init", "my_task", "-o", str(folder)])
+def test_doctor_checks_the_data_and_the_judge_of_own_tasks(
+    tmp_path: Path, serve: Serve, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / "my_task"
+    done = CliRunner().invoke(app, ["init", "my_task", "-o", str(own)])
     assert done.exit_code == 0, done.output
-    return folder
 
+    def doctor(*arguments: str) -> str:
+        return CliRunner().invoke(app, ["doctor", "--include_path", str(own), *arguments]).stdout
 
-def doctor(folder: Path, *arguments: str) -> str:
-    return CliRunner().invoke(app, ["doctor", "--include_path", str(folder), *arguments]).stdout
-
-
-def test_doctor_asks_the_judge_of_own_tasks(own: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    with JudgeServer() as server:
-        monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        said = doctor(own, "--judge", "openai:m")
-        assert "judge openai:m" in said
-        assert "No judge is configured" not in said
-        assert server.requests
-
-
-def test_doctor_checks_the_data_without_a_judge_too(own: Path) -> None:
-    said = doctor(own).splitlines()
-    assert said[0].split() == ["ok", "my_task", "2", "instances,", "answers:", "choice"]
-    assert said[1].split()[:6] == ["problem", "judge", "No", "judge", "is", "configured"]
-    unusable = doctor(own, "--judge", "nonne")
-    assert unusable.startswith("ok           my_task        2 instances")
-    assert unusable.count("Unknown judge 'nonne'") == 1
+    first, second, *_ = doctor().splitlines()
+    assert first.split() == ["ok", "my_task", "2", "instances,", "answers:", "choice"]
+    assert second.split()[:6] == ["problem", "judge", "No", "judge", "is", "configured"]
+    server = serve()
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "")
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+    assert "judge openai:m" in doctor("--judge", "openai:m")
+    assert server.requests
     (own / "data.jsonl").write_text("{}", encoding="utf-8")
-    assert "question is missing" in doctor(own)
+    assert "question is missing" in doctor()
 
 
-def test_images_that_are_missing(own: Path, tmp_path: Path) -> None:
-    """Of own tasks, and of a benchmark: what to do is said with their number."""
-    for task, advice in (
-        ("my_task", "use --include_path FOLDER with your task files and their images"),
-        ("rpts_eval_en", "set RPTS_PATH"),
-    ):
-        record = make_record([1.0, 1.0], doc=make_doc(visual_clue=["gone.png"]))
-        write_run(tmp_path / task, {0: record}, task=task)
-        page = str(tmp_path / "page.html")
-        done = CliRunner().invoke(app, ["report", str(tmp_path / task), "-o", page])
-        assert (
-            f"1 of 1 images were not found or cannot be read: use --images FOLDER, or {advice}."
-            in done.output
-        )
+@table(
+    "task, advice",
+    ("my_task", "use --include_path FOLDER with your task files and their images"),
+    ("rpts_eval_en", "set RPTS_PATH"),
+)
+def test_images_that_a_report_misses(tmp_path: Path, task: str, advice: str) -> None:
+    record = make_record([1.0, 1.0], doc=make_doc(visual_clue=["gone.png"]))
+    write_run(tmp_path, {0: record}, task=task)
+    done = CliRunner().invoke(app, ["report", str(tmp_path), "-o", str(tmp_path / "page.html")])
+    assert f"1 of 1 images were not found or cannot be read: use --images FOLDER, or {advice}." in (
+        done.output
+    )

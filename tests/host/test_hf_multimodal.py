@@ -58,12 +58,8 @@ def with_documents(model: Any) -> Any:
     return model
 
 
-def images_of(doc: Sequence[Any]) -> list[Any]:
-    return list(doc)
-
-
 def request(first: str, second: Any, doc_id: int = 0) -> Any:
-    return SimpleNamespace(args=(first, second, images_of, doc_id, "t", "test"))
+    return SimpleNamespace(args=(first, second, list, doc_id, "t", "test"))
 
 
 # --- likelihood ----------------------------------------------------------------------------------
@@ -93,14 +89,13 @@ def by_hand(checkpoint: str, prompt: str, option: str, images: Sequence[Any]) ->
     return logprobs
 
 
-@table("doc_id, images", (0, 1), (1, 2), (2, 0))
+@table("doc_id", 0, 1, 2)
 @table("option", *OPTIONS)
 def test_the_sum_of_log_softmax(
-    model: HfMultimodal, checkpoint: str, doc_id: int, images: int, option: str
+    model: HfMultimodal, checkpoint: str, doc_id: int, option: str
 ) -> None:
     """Only the option's own tokens count: no prompt tokens and no end of turn."""
-    assert len(DOCS[doc_id]) == images
-    prompt = f"user: {'<image>' * images}What is it?assistant:"
+    prompt = f"user: {'<image>' * len(DOCS[doc_id])}What is it?assistant:"
     expected = by_hand(checkpoint, prompt, option, DOCS[doc_id])
     (found,) = likelihoods(model, [request("What is it?", option, doc_id)])
     assert found.tokens == len(expected)
@@ -126,12 +121,10 @@ def test_batches_and_orders_change_nothing(model: HfMultimodal) -> None:
 
 def test_greedy_options_are_known(model: HfMultimodal) -> None:
     (said,) = model.generate_until([request("Go on", {"max_new_tokens": 8}, 0)])
-    while "\N{REPLACEMENT CHARACTER}" in said:  # bytes that are not valid UTF-8 cannot be an option
-        said = said.partition("\N{REPLACEMENT CHARACTER}")[0]
+    said = said.partition("\N{REPLACEMENT CHARACTER}")[0]  # bytes that are not valid UTF-8
     assert said
-    right, wrong = likelihoods(
-        model, [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
-    )
+    asked = [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
+    right, wrong = likelihoods(model, asked)
     assert (right.greedy, wrong.greedy) == (True, False)
     assert right.loss < wrong.loss
 
@@ -150,13 +143,6 @@ def test_odd_texts_end_no_run(model: HfMultimodal, context: str, option: str) ->
     found = likelihoods(model, [request(context, option, 0), request("?", " x", 0)])
     assert found[0].tokens > 0 or (found[0].loss == math.inf and option == "")
     assert math.isfinite(found[1].loss)
-
-
-def test_unconditional_likelihoods_need_no_document(model: HfMultimodal) -> None:
-    """As lmms-eval requests them for its metric acc_mutual_info; and options that are functions."""
-    asked = [SimpleNamespace(args=("", " cat")), request("", lambda doc: f" {len(doc)}", 1)]
-    same = likelihoods(model, [request("", " cat", 2), request("", " 2", 1)])
-    assert [each.loss for each in likelihoods(model, asked)] == [each.loss for each in same]
 
 
 def test_models_without_likelihoods_are_refused(
@@ -187,52 +173,37 @@ def test_a_given_template_is_used(checkpoint: str, tmp_path: Path) -> None:
         assert found.total == pytest.approx(by_hand(checkpoint, prompt, "x", DOCS[1])[0])
 
 
+def messages_of(doc: Any, prefill: bool = False) -> list[dict[str, Any]]:
+    turns: list[tuple[str, list[dict[str, Any]]]] = [
+        ("user", [*({"type": "image", "url": image} for image in doc), words("q")]),
+        *(("assistant", [words("yes")]), ("user", [words("And now?")])),
+        *[("assistant", [words("The answer is")])] * prefill,
+    ]
+    return [{"role": role, "content": content} for role, content in turns]
+
+
+def words(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
 class Task:
     """A task of lmms-eval with messages, which may begin the answer."""
 
-    def __init__(self, doc_to_messages: Any) -> None:
-        self.config = SimpleNamespace(doc_to_messages=doc_to_messages)
+    config = SimpleNamespace(doc_to_messages=messages_of)
 
     def doc_to_visual(self, doc: Any) -> list[Any]:
         return list(doc)
-
-    def request(self, second: Any, doc_id: int) -> Any:
-        text = "User: q\nBot: yes\nUser: And now?\nBot: The answer is"
-        return SimpleNamespace(args=(text, second, self.doc_to_visual, doc_id, "t", "test"))
-
-
-def messages_of(doc: Any, prefill: bool = False) -> list[dict[str, Any]]:
-    images = [{"type": "image", "url": image} for image in doc]
-    turns: list[tuple[str, list[dict[str, Any]]]] = [
-        ("user", [*images, {"type": "text", "text": "q"}]),
-        ("assistant", [{"type": "text", "text": "yes"}]),
-        ("user", [{"type": "text", "text": "And now?"}]),
-        ("assistant", [{"type": "text", "text": "The answer is"}]),
-    ]
-    return [{"role": role, "content": content} for role, content in turns][: 4 if prefill else 3]
 
 
 @table("doc_id", 0, 1, 2)
 def test_turns_are_real_turns_and_the_last_begins_the_answer(
     model: HfMultimodal, checkpoint: str, doc_id: int
 ) -> None:
-    images = DOCS[doc_id]
+    images, text = DOCS[doc_id], "User: q\nBot: yes\nUser: And now?\nBot: The answer is"
     prompt = f"user: {'<image>' * len(images)}qassistant: yesuser: And now?assistant: The answer is"
-    (found,) = likelihoods(model, [Task(messages_of).request(" x", doc_id)])
+    place = (Task().doc_to_visual, doc_id, "t", "test")
+    (found,) = likelihoods(model, [SimpleNamespace(args=(text, " x", *place))])
     assert found.total == pytest.approx(sum(by_hand(checkpoint, prompt, " x", images)), abs=1e-4)
-
-
-def test_rounds_are_real_turns_too(model: HfMultimodal) -> None:
-    def build(doc: Any, prefill: bool = False, round_idx: int = 0, **state: Any) -> Any:
-        messages = messages_of(doc, prefill)
-        done = state.get("previous_output"), None
-        return (messages, round_idx >= 2, *done) if round_idx else messages
-
-    task, settings = Task(build), {"max_new_tokens": 5}
-    first = model.generate_until([task.request(settings, 0)])
-    text, _, visual, *where = task.request(settings, 0).args
-    asked = SimpleNamespace(args=(text, settings, visual, None, *where))
-    assert model.generate_until_multi_round([asked]) == [first * 2]
 
 
 # --- generation ----------------------------------------------------------------------------------
@@ -260,7 +231,6 @@ def rounds_of(count: int) -> Any:
 
     def doc_to_text(doc: Any, round_idx: int, previous_output: list[str], **info: Any) -> Any:
         assert info["previous_round_info"] == (None if round_idx == 1 else round_idx - 1)
-        assert len(previous_output) == round_idx
         context = " ".join([*previous_output, f"round {round_idx}"])
         return list(doc), context, round_idx >= count, previous_output, round_idx
 
@@ -269,23 +239,18 @@ def rounds_of(count: int) -> Any:
 
 def test_conversations_in_rounds(model: HfMultimodal) -> None:
     """Each round equals a generation from its own prompt, also in batches of mixed lengths."""
-    settings = {"max_new_tokens": 4}
-    counts = (1, 3, 2, 2)
-    asked = [
-        SimpleNamespace(args=(f"round {at}", settings, images_of, rounds_of(n), at, "t", "test"))
-        for at, n in enumerate(counts)
-    ]
-    expected = []
-    for at, count in enumerate(counts):
-        said = model.generate_until([request(f"round {at}", settings, at)])
-        for number in range(1, count):
-            context = " ".join([*said, f"round {number}"])
+    settings, expected, asked = {"max_new_tokens": 4}, [], []
+    for at, count in enumerate((1, 3, 2, 2)):
+        said: list[str] = []
+        for number in range(count):
+            context = " ".join([*said, f"round {number}" if number else f"round {at}"])
             said += model.generate_until([request(context, settings, at)])
         expected.append(said)
+        place = (rounds_of(count), at, "t", "test")
+        asked.append(SimpleNamespace(args=(f"round {at}", settings, list, *place)))
     for size in (1, 4):
         model.batch_size = size
         assert model.generate_until_multi_round(asked) == expected
-    assert model.generate_until_multi_round([]) == []
 
 
 @table(
@@ -301,7 +266,6 @@ def test_settings_of_generations(settings: dict[str, Any], expected: dict[str, A
     assert generation_options(settings) == expected
 
 
-def test_text_is_cut_at_the_first_stop_string() -> None:
-    assert [cut("a\n\nb END c", each) for each in (None, "END", ["END", "\n\n", ""])] == [
-        *("a\n\nb END c", "a\n\nb ", "a")
-    ]
+@table("until, text", (None, "a\n\nb END c"), ("END", "a\n\nb "), (["END", "\n\n", ""], "a"))
+def test_text_is_cut_at_the_first_stop_string(until: Any, text: str) -> None:
+    assert cut("a\n\nb END c", until) == text

@@ -27,24 +27,18 @@ _TRIES = 4
 
 
 def assert_linear(
-    function: Callable[[Input], object],
-    make_input: Callable[[int], Input],
-    size: int,
-    factor: int = FACTOR,
-    power: int = 1,
+    function: Callable[[Input], object], make_input: Callable[[int], Input], size: int
 ) -> None:
     """Fails if work grows faster than its input.
 
     Args:
         function: the function to measure; it must not raise.
         make_input: the input of a given size, in any unit.
-        size: of the small input. The large one is ``factor`` times that, and large enough that work
+        size: of the small input. The large one is ``FACTOR`` times that, and large enough that work
             which grows too fast shows.
-        factor: between the sizes.
-        power: 1 for linear work; 2 if quadratic work cannot be avoided.
     """
-    small, large = make_input(size), make_input(factor * size)
-    most = ROOM * factor**power
+    small, large = make_input(size), make_input(FACTOR * size)
+    most = ROOM * FACTOR
     few = many = math.inf  # the shortest times: disturbances only lengthen them
     for _ in range(_TRIES):
         before, later, after = (processor_time(function, each) for each in (small, large, small))
@@ -52,8 +46,8 @@ def assert_linear(
         if many <= most * few:
             return
     raise AssertionError(
-        f"{factor} times the input took {many / few:.0f} times the work "
-        f"({few:.2g} s of processor time for size {size:,}, {many:.2g} s for {factor * size:,}); "
+        f"{FACTOR} times the input took {many / few:.0f} times the work "
+        f"({few:.2g} s of processor time for size {size:,}, {many:.2g} s for {FACTOR * size:,}); "
         f"at most {most} times is allowed"
     )
 

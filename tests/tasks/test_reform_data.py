@@ -36,7 +36,6 @@ CHOICE = "accuracy accuracy_strict strict_coverage format_hit_rate instability"
 
 @table(
     "task, tokens, metrics",
-    ("reform_gqa", (1024, 30), CHOICE),
     ("reform_vsr_likelihood", None, CHOICE),
     ("reform_funsd", (1024, 30), "accuracy instability"),
     ("reform_visdial_online", (1024, 30), CHOICE),
@@ -99,30 +98,24 @@ def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -
 
 @table(
     "name, changes, said",
-    ("gqa", '{"version": "2.0", "split": "testdev_b', "is not valid JSON: Unterminated string"),
-    ("gqa", "[]", "should contain one object, not 0 rows"),
     ("gqa", {"version": "1.0"}, "'version' should be '2.0', not '1.0' (these"),
     ("gqa", {"data": []}, "contains no record"),
     ("gqa", {"image_id": None}, "record 1: 'image_id' is missing"),
     ("gqa", {"image_id": "abcd"}, "has an image that cannot be read: cannot identify image file"),
-    ("gqa", {"image_id": "not base64!"}, "has an image that cannot be read: Only base64 data"),
     ("gqa", {"question_id": "g0"}, "record 1: 'g0' is also the id of another"),
     ("gqa", {"answer": "a sheep"}, "'answer' should be one of the options"),
     ("gqa", {"answer_options": list(range(27))}, "has 27 options: 2 to 26 can be marked"),
-    ("gqa", {"question": {"a": 1}}, "should be a string, not {'a': 1}"),
     ("coco_itm", {"gt": 2}, "is 2, but the options are numbered from 0"),
     ("ic15_grounded", {"bbox": [1, 2, 3]}, "should be four numbers"),
     ("visdial", {"data": {"questions": 3}}, "'answers' is missing"),
 )
 def test_a_broken_file_is_reported_before_a_model_is_loaded(
-    name: str, changes: Any, said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, changes: dict[str, Any], said: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """``changes``: the text of the file, or changed fields of it or of its second record."""
+    """``changes``: fields of the file, or of its second record."""
     monkeypatch.setenv("REFORM_PATH", str(tmp_path))
     content = content_of(name)
-    if isinstance(changes, str):
-        content = changes
-    elif changes.keys() <= content.keys():
+    if changes.keys() <= content.keys():
         content |= changes
     else:
         content["data"][1] |= changes

@@ -82,7 +82,6 @@ def test_annotations_in_every_form(folder: Path, name: str, content: str) -> Non
     write(folder / name, content)
     write(folder / "predictions.json", [{"question_id": FIRST, "question": "?", "answer": "B"}])
     write(folder / "numbers.json", [1, 2])
-    write(folder / "zz_part.json", ENTRIES[2:5])
     assert every() == expected
     check_tasks(["rome"])
     (folder / name).unlink()
