@@ -50,17 +50,3 @@ def test_two_nodes_give_the_same_records_and_table(tmp_path: Path) -> None:
     assert len(table_of(two)) > 10
     # lmms-eval sums the documents in another order.
     assert numbers_of(two) == pytest.approx(numbers_of(one), rel=1e-12, nan_ok=True)
-
-
-def test_a_real_model_on_two_nodes(tiny_llava: str, tmp_path: Path) -> None:
-    """With responses and images: wrappers of lmms-eval use the local rank as the rank."""
-    model = ("--model", "llava_hf", "--model_args", tiny_llava, "--tasks", TASK)
-    limits = ("--limit", "3", "--gen_kwargs", "max_new_tokens=16")
-    alone = run_lmms_eval(tmp_path / "one", *model, *limits)
-    both = run_on_two_nodes(tmp_path / "two", *model, *limits)
-    said, expected = (
-        {at: sample["resps"] for at, sample in done.samples(TASK).items()} for done in (both, alone)
-    )
-    assert said == expected
-    assert set(said) == {0, 1, 2}
-    assert both.records(TASK) == alone.records(TASK)

@@ -19,10 +19,10 @@ from lmms_rpts.report.text import LONGEST, marked, render
 from lmms_rpts.report.write import write_report
 from tests.report.hostile import ATTACKS
 from tests.support.browser import expect_accessible, expect_harmless, open_page
-from tests.support.cmmath_runs import make_cmmath_record, write_cmmath_run
+from tests.support.cmmath import grade
 from tests.support.instances import make_doc
 from tests.support.reference import reference
-from tests.support.runs import make_record, write_run
+from tests.support.runs import make_record, write_graded_run, write_run
 from tests.support.tables import table
 
 MATHML = {
@@ -218,8 +218,8 @@ S = \frac{1}{2} \times 6 \times 4 + \sum_{k=1}^{n} \sqrt{k^{2}+1} + \int_0^1 x^2
 
 def test_a_report_with_formulas(tmp_path: Path, browser: Any) -> None:
     asked = r"如图，$\triangle ABC$ 的底 $a=6$，高 $h=4$，求 $\frac{S}{2}$．"
-    right = make_cmmath_record(answer=STEPS, question=asked, reference=r"$$\frac{12}{2}$$")
-    write_cmmath_run(tmp_path / "a", {"cmmath": [right, make_cmmath_record("incorrect")]})
+    records = grade(STEPS, "最终答案：6", question=asked, reference=r"$$\frac{12}{2}$$")
+    write_graded_run(tmp_path / "a", {"cmmath": records}, lambda task, at: {"id": f"{at}"})
     said = r"the area is $x^{2}$ and \(\sqrt{2}\)"
     doc = make_doc(statement=asked, reasoning=[f"Image0 -> {said}"])
     write_run(tmp_path / "b", {0: make_record([1.0], doc=doc, steps=[f"Image0 -> {said}"])})

@@ -9,6 +9,8 @@ from typing import Any
 
 from PIL import Image, ImageDraw
 
+from lmms_rpts.filters.grading import all_filters
+
 
 def make_problem(**fields: Any) -> dict[str, Any]:
     """A problem in the publishers' format; its image is named after its id."""
@@ -79,6 +81,12 @@ def make_doc(**fields: Any) -> dict[str, Any]:
         "knowledge_point": "图形(面积(正方形的面积))",
         "img_path": ["90001_img.png"],
     } | fields
+
+
+def grade(*responses: str | None, **fields: Any) -> list[dict[str, Any]]:
+    """The records of responses to one problem, whose answer is 9."""
+    (found,) = all_filters()["cmmath_grade"]().apply([list(responses)], [make_doc(**fields)])
+    return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
 
 
 def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS) -> Path:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
+from tests.support.tiny_lm import tiny_tokenizer
+
 _TEMPLATE = (
     "{% for message in messages %}{{ message['role'] }}: "
     "{% if message['content'] is string %}{{ message['content'] }}{% else %}"
@@ -18,16 +20,11 @@ _TEMPLATE = (
 _SIDE, _PATCH = 28, 14
 
 
-def build_tiny_llava(
-    folder: Path, *, spread: float = 0.02, context: int = 8192, template: str = _TEMPLATE
-) -> Path:
+def build_tiny_llava(folder: Path, spread: float = 0.02) -> Path:
     """Writes a checkpoint that ``--model llava_hf --model_args pretrained=FOLDER`` can load.
 
-    Args:
-        spread: standard deviation of the weights; with a large one, the output depends on all of
-            the input.
-        context: maximum number of tokens.
-        template: the chat template.
+    ``spread``: standard deviation of the weights; with a large one, the output depends on all of
+    the input.
     """
     import torch
     from transformers import (
@@ -39,7 +36,8 @@ def build_tiny_llava(
         LlavaProcessor,
     )
 
-    tokenizer = _tokenizer()
+    tokenizer = tiny_tokenizer(None)
+    tokenizer.add_tokens("<image>", special_tokens=True)
     image_token = tokenizer.convert_tokens_to_ids("<image>")
     vision = CLIPVisionConfig(
         hidden_size=16,
@@ -57,7 +55,7 @@ def build_tiny_llava(
         num_hidden_layers=1,
         num_attention_heads=2,
         num_key_value_heads=2,
-        max_position_embeddings=context,
+        max_position_embeddings=8192,
         initializer_range=spread,
         pad_token_id=tokenizer.pad_token_id,
         bos_token_id=tokenizer.bos_token_id,
@@ -79,28 +77,9 @@ def build_tiny_llava(
         patch_size=_PATCH,
         vision_feature_select_strategy="default",
         num_additional_image_tokens=1,
-        chat_template=template,
+        chat_template=_TEMPLATE,
     ).save_pretrained(folder)
     return folder
-
-
-def _tokenizer():  # type: ignore[no-untyped-def]
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers
-    from transformers import PreTrainedTokenizerFast
-
-    alphabet = sorted(pre_tokenizers.ByteLevel.alphabet())
-    special = ["<pad>", "<s>", "</s>", "<image>"]
-    vocabulary = {token: number for number, token in enumerate([*special, *alphabet])}
-    bytes_only = Tokenizer(models.BPE(vocab=vocabulary, merges=[]))
-    bytes_only.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    bytes_only.decoder = decoders.ByteLevel()
-    return PreTrainedTokenizerFast(
-        tokenizer_object=bytes_only,
-        pad_token="<pad>",
-        bos_token="<s>",
-        eos_token="</s>",
-        additional_special_tokens=["<image>"],
-    )
 
 
 if __name__ == "__main__":

@@ -20,10 +20,8 @@ PAD, BOS, EOS, START, END, EOT = range(len(SPECIAL))
 def build_tiny_lm(
     folder: Path,
     *,
-    template: str | dict[str, str] | None = CHATML,
-    ends: tuple[int, ...] = (EOS, END),
+    template: str | None = CHATML,
     eagerness: float = 1.2,
-    seed: int = 0,
     context: int = 4096,
     **generation: Any,
 ) -> Path:
@@ -31,9 +29,7 @@ def build_tiny_lm(
 
     Args:
         template: the chat template; None: without one.
-        ends: tokens that the generation config lists as ends of a reply.
         eagerness: bias towards the special end tokens; 0: never.
-        seed: of the weights.
         context: maximum number of tokens.
         generation: further fields of the generation config.
     """
@@ -56,21 +52,21 @@ def build_tiny_lm(
         bos_token_id=BOS,
         eos_token_id=EOS,
     )
-    torch.manual_seed(seed)
+    torch.manual_seed(0)
     model = transformers.LlamaForCausalLM(config)
     with torch.no_grad():
         head = model.lm_head.weight
         head[[PAD, BOS, START]] = 0.0
         head[[EOS, END, EOT]] *= eagerness
     model.generation_config = transformers.GenerationConfig(
-        pad_token_id=PAD, bos_token_id=BOS, eos_token_id=list(ends), **generation
+        pad_token_id=PAD, bos_token_id=BOS, eos_token_id=[EOS, END], **generation
     )
     model.save_pretrained(folder)
     tokenizer.save_pretrained(folder)
     return folder
 
 
-def tiny_tokenizer(template: str | dict[str, str] | None = CHATML, **options: Any) -> Any:
+def tiny_tokenizer(template: str | None = CHATML) -> Any:
     """A tokenizer of single bytes and special tokens."""
     import transformers
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers
@@ -83,7 +79,9 @@ def tiny_tokenizer(template: str | dict[str, str] | None = CHATML, **options: An
     wrap: Any = transformers.PreTrainedTokenizerFast
     tokenizer = wrap(
         tokenizer_object=bytes_only,
-        **{"pad_token": "<pad>", "bos_token": "<s>", "eos_token": "</s>", **options},
+        pad_token="<pad>",
+        bos_token="<s>",
+        eos_token="</s>",
         additional_special_tokens=list(SPECIAL[START:]),
     )
     tokenizer.chat_template = template

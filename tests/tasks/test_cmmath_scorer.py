@@ -6,7 +6,6 @@ import json
 import math
 import re
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack
 from typing import Any
 
 import pytest
@@ -14,17 +13,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 from loguru import logger
 
-from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.session import reset_session
 from lmms_rpts.tasks.cmmath import scorer as scoring
 from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS
 from lmms_rpts.tasks.cmmath.scorer import METRICS, CmmathRecord
 from lmms_rpts.tasks.cmmath.task import process_results, ssr_03
-from tests.support import oracle
-from tests.support.cmmath import make_doc
-from tests.support.cmmath_runs import make_cmmath_record
+from tests.support.cmmath import grade
 from tests.support.environment import VARIABLES, configure
-from tests.support.judge_server import JudgeServer
+from tests.support.judge_server import JudgeServer, Serve
 from tests.support.tables import table
 
 Judge = Callable[..., JudgeServer]
@@ -40,19 +36,15 @@ def _no_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.fixture
-def judge(monkeypatch: pytest.MonkeyPatch) -> Iterator[Judge]:
+def judge(serve: Serve, monkeypatch: pytest.MonkeyPatch) -> Judge:
     """Starts a judge and points the settings to it."""
-    with ExitStack() as stack:
 
-        def start(answer: Any = oracle.answer, grader: str = "", errors: bool = False) -> Any:
-            server = stack.enter_context(JudgeServer(answer))
-            monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:test")
-            monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-            monkeypatch.setenv("CMMATH_GRADER", grader)
-            configure(monkeypatch, cmmath={"errors": errors})
-            return server
+    def start(answer: Any, grader: str = "", errors: bool = False) -> JudgeServer:
+        monkeypatch.setenv("CMMATH_GRADER", grader)
+        configure(monkeypatch, cmmath={"errors": errors})
+        return serve(answer)
 
-        yield start
+    return start
 
 
 @pytest.fixture
@@ -61,13 +53,6 @@ def log() -> Iterator[list[str]]:
     number = logger.add(lambda message: said.append(str(message)), level="WARNING")
     yield said
     logger.remove(number)
-
-
-def grade(*responses: str | None, **fields: Any) -> list[dict[str, Any]]:
-    """The records of responses to one problem, whose answer is 9."""
-    filter_ = all_filters()["cmmath_grade"]()
-    (found,) = filter_.apply([list(responses)], [make_doc(**fields)])
-    return [json.loads(each) for each in ([found] if isinstance(found, str) else found)]
 
 
 def shown(body: dict[str, Any]) -> str:
@@ -144,30 +129,19 @@ def parsed(*records: dict[str, Any]) -> list[CmmathRecord]:
     return [CmmathRecord.parse(each) for each in records]
 
 
-def values(*records: dict[str, Any]) -> dict[str, list[float | None]]:
-    return {
-        name: [each.value(record) for record in parsed(*records)]
-        for name, each in METRICS.items()
-        if each.value
-    }
-
-
-def test_metrics_of_records() -> None:
-    record = make_cmmath_record
-    found = values(
-        record("correct"),
-        record("incorrect", mistake="reasoning"),
-        record("undecided"),
-        record("undecided", 1.0),
-        record("correct", 0.0),
-        record(None),
-    )
-    assert found == {
-        "accuracy": [1.0, 0.0, None, 1.0, 0.0, None],
+def test_metrics_of_records(judge: Judge) -> None:
+    judge(both(NO, "判定：推理"), grader="rule", errors=True)
+    right, wrong, undecided, missing = grade(NINE, SIX, VAGUE, None)
+    judge(both(YES, ""), grader="judge")
+    overruled, decided = grade(SIX, VAGUE)
+    rows = parsed(right, wrong, undecided, decided, overruled, missing)
+    values = {name: [*map(each.value, rows)] for name, each in METRICS.items() if each.value}
+    assert values == {
+        "accuracy": [1.0, 0.0, None, 1.0, 1.0, None],
         "undecided_rate": [0.0, 0.0, 1.0, 1.0, 0.0, None],
         "grader_coverage": [1.0, 1.0, 0.0, 1.0, 1.0, 0.0],
-        "accuracy_if_wrong": [1.0, 0.0, 0.0, 1.0, 0.0, 0.0],
-        "accuracy_if_right": [1.0, 0.0, 1.0, 1.0, 0.0, 1.0],
+        "accuracy_if_wrong": [1.0, 0.0, 0.0, 1.0, 1.0, 0.0],
+        "accuracy_if_right": [1.0, 0.0, 1.0, 1.0, 1.0, 1.0],
         **{
             f"mistake_{kind}": [None, float(kind == "reasoning"), *[None] * 4]
             for kind in scoring.MISTAKES
@@ -176,16 +150,21 @@ def test_metrics_of_records() -> None:
 
 
 POINTS = [
-    *(("correct", "几何(圆,三角形(全等))"), ("incorrect", "几何(三角形(全等))")),
-    *(("incorrect", "几何(圆)"), ("correct", "几何(圆)"), ("incorrect", "代数")),
-    *(("undecided", "统计"), ("correct", "代数(集合),几何(圆)"), ("correct", None)),
+    *((NINE, "几何(圆,三角形(全等))"), (SIX, "几何(三角形(全等))"), (SIX, "几何(圆)")),
+    *(
+        (NINE, "几何(圆)"),
+        (SIX, "代数"),
+        (VAGUE, "统计"),
+        (NINE, "代数(集合),几何(圆)"),
+        (NINE, None),
+    ),
 ]
 
 
 def test_ssr_of_records_and_by_lmms_eval() -> None:
     rows = [
-        make_cmmath_record(outcome, knowledge_point=text, id=f"{at}")
-        for at, (outcome, text) in enumerate(POINTS)
+        grade(response, knowledge_point=text, id=f"{at}")[0]
+        for at, (response, text) in enumerate(POINTS)
     ]
     # 圆 3/4, 全等 1/2, 代数 0/1, 集合 1/1; 统计 has no score.
     ssr = [METRICS[f"ssr_{each}"].over for each in THRESHOLDS]
@@ -194,8 +173,8 @@ def test_ssr_of_records_and_by_lmms_eval() -> None:
     assert ssr_03(documents) == 3 / 4
     assert math.isnan(ssr_03([[], []]))
     # Several responses to a problem count as their mean: (1/2 + 0) / 2.
-    twice = [make_cmmath_record(outcome) for outcome in ("correct", "incorrect", "undecided")]
-    rows = [*twice, make_cmmath_record("incorrect", id="2")]
+    twice = grade(NINE, SIX, VAGUE)
+    rows = [*twice, *grade(SIX, id="2")]
     assert [each and each(parsed(*rows)) for each in ssr] == [1.0, 1.0, 0.0, 0.0]
     assert process_results({}, list(map(json.dumps, twice)))["accuracy"] == 0.5
 
