@@ -17,6 +17,7 @@ from lmms_rpts.tasks.registry import get_benchmark
 from tests.support import oracle
 from tests.support.cmmath import write_cmmath
 from tests.support.environment import write_config
+from tests.support.graded_runs import answer_to
 from tests.support.judge_server import JudgeServer, constant
 from tests.support.lmms import Run, run_lmms_eval
 from tests.support.reference import reference
@@ -98,19 +99,6 @@ def test_a_judge_grades_a_saved_run_again(
 # --- all sets of ReForm-Eval ---------------------------------------------------------------------
 
 
-def right_in_even_duplicates(task: str) -> list[str]:
-    """Right answers for duplicates with an even number; captions from the data."""
-    said = []
-    for document in documents(task.removeprefix("reform_")):
-        right, options = document["duplicate"] % 2 == 0, document["options"]
-        answer = document["answers"][0] if document["answers"] and right else "nothing"
-        if options:
-            place = (document["right"] + (not right)) % len(options)
-            answer = f"({document['marks'][place]}) {options[place]}"
-        said.append(answer)
-    return said
-
-
 def test_all_61_sets_have_the_results_of_their_answers(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -120,7 +108,8 @@ def test_all_61_sets_have_the_results_of_their_answers(
     rows = [
         {"task": task, "doc_id": at, "response": answer}
         for task in BY_GENERATION
-        for at, answer in enumerate(right_in_even_duplicates(task))
+        for at, document in enumerate(documents(task.removeprefix("reform_")))
+        for answer in [answer_to(document, document["duplicate"] % 2 == 0)]
     ]
     (tmp_path / "said.jsonl").write_text("\n".join(map(json.dumps, rows)), encoding="utf-8")
     run = replay(tmp_path / "out", tmp_path / "said.jsonl", "reform_eval", env)

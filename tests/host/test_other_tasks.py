@@ -8,12 +8,10 @@ import pytest
 
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.host.other_tasks import open_task
-from lmms_rpts.host.task_files import load_task
 from lmms_rpts.tasks.data import DataError
 from tests.host.test_own_tasks import FILTERS, write_task
 from tests.support.foreign_task import write_foreign_task
 from tests.support.instances import make_doc
-from tests.support.tables import table
 
 
 def test_images_that_are_not_at_hand_and_a_judge_without_vision(tmp_path: Path) -> None:
@@ -41,21 +39,3 @@ def test_an_own_task_with_our_filters_grades_itself(tmp_path: Path) -> None:
     question = other.question(1)
     assert (question.key, question.id) == (("shop_check", 1), "5")
     assert question.statement == make_doc()["statement"]
-
-
-@table(
-    "name, told",
-    ("colour", "Unknown task 'colour' of lmms-eval. Did you mean colours?"),
-    ("all", "'all' is a group of lmms-eval: name its tasks"),
-    ("chosen", "has the output type 'multiple_choice'"),
-)
-def test_what_cannot_be_scored(tmp_path: Path, name: str, told: str) -> None:
-    task = write_foreign_task(tmp_path)
-    file = next(Path(task.include_path).glob("*.yaml"))
-    text = file.read_text().replace("task: colours", "task: chosen")
-    chosen = text.replace("generate_until", "multiple_choice") + "doc_to_choice: [A, B]\n"
-    file.with_name("chosen.yaml").write_text(chosen)
-    file.with_name("all.yaml").write_text("group: all\ntask: [colours]\n")
-    with pytest.raises(DataError) as caught:
-        load_task(name, Path(task.include_path))
-    assert told in str(caught.value)

@@ -40,12 +40,13 @@ def _rows(task: str, right: set[int]) -> Iterable[dict[str, Any]]:
             written: Any = filters["reform_likelihood"]().apply(losses, [document] * len(losses))
             yield {"doc_id": at, "resps": losses, "filtered_resps": written}
             continue
-        said = _answer(document, document["duplicate"] in right)
+        said = answer_to(document, document["duplicate"] in right)
         (written,) = filters["reform_answer"]().apply([[said]], [document])
         yield {"doc_id": at, "resps": [said], "filtered_resps": written}
 
 
-def _answer(document: dict[str, Any], right: bool) -> str:
+def answer_to(document: dict[str, Any], right: bool) -> str:
+    """A right or a wrong answer to a document of ReForm-Eval."""
     if not document["options"]:
         return document["answers"][0] if right else "nothing"
     place = (document["right"] + (not right)) % len(document["options"])

@@ -32,13 +32,6 @@ def test_points(text: str | None, points: list[str]) -> None:
     assert ["/".join(each) for each in knowledge_points(text)] == points
 
 
-@given(st.text(st.sampled_from("AB(), （")))
-def test_any_text_is_read(text: str) -> None:
-    points = knowledge_points(text)
-    assert len(set(points)) == len(points)
-    assert all(point and all(name.strip() for name in point) for point in points)
-
-
 def test_the_published_points_are_read_whole() -> None:
     problems = json.loads(reference("cmmath", "sample.json").read_text(encoding="utf-8"))
     for text in filter(None, (each["knowledge_point"] for each in problems)):

@@ -211,23 +211,9 @@ def test_own_prompts_replace_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("CMMATH_PROMPTS", str(file))
     assert shown(doc(), "clp") == [1, f"$\\text{{cm}}$ {QUESTION} {{number}}? Answer: [num]"]
     assert read_wording()[1] == hashlib.sha256(file.read_bytes()).hexdigest()[:8] != ours
-
-
-@table(
-    "before, after, said",
-    ("language: en", "language: fr", "ways.en_cot.language should be one of en, zh, not 'fr'"),
-    ("blank: 最", "black: 最", "endings.zh.blank is missing"),
-    ("  {problem}", "  problem", "ways.default.text has no {problem}"),
-    (OWN, "[3]", "it should be a mapping, not [3]"),
-)
-def test_prompts_that_cannot_be_used(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, before: str, after: str, said: str
-) -> None:
-    (tmp_path / "prompts.yml").write_text(OWN.replace(before, after, 1), encoding="utf-8")
-    monkeypatch.setenv("CMMATH_PROMPTS", str(tmp_path / "prompts.yml"))
-    with pytest.raises(SettingError) as caught:
+    file.write_text(OWN.replace("  {problem}", "  problem", 1), encoding="utf-8")
+    with pytest.raises(SettingError, match=r"ways\.default\.text has no \{problem\}"):
         read_wording()
-    assert said in str(caught.value)
 
 
 # --- recognised texts ----------------------------------------------------------------------------

@@ -71,19 +71,14 @@ def both(verdict: Any, kind: Any) -> Callable[[dict[str, Any]], Any]:
 # score, who gave it, kind of mistake, number of questions
 GRADES = [
     (("rule", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
-    (("rule", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
     (("rule", False), VAGUE, (YES, ""), (None, None, None, 0)),
-    (("judge", False), NINE, (YES, ""), (1.0, "judge", None, 1)),
     (("judge", False), NINE, (NO, ""), (0.0, "judge", None, 1)),
     (("judge", False), NINE, (UNCLEAR, ""), (None, None, None, 1)),
-    (("both", False), NINE, (NO, ""), (1.0, "rule", None, 0)),
     (("both", False), SIX, (YES, ""), (0.0, "rule", None, 0)),
     (("both", False), VAGUE, (YES, ""), (1.0, "judge", None, 1)),
     (("rule", True), VAGUE, (NO, "判定：计算"), (None, None, None, 0)),
     (("rule", True), " \n", (NO, "判定：计算"), (0.0, "rule", "reject", 0)),
-    (("rule", True), None, (NO, "判定：计算"), (None, None, None, 0)),
     (("rule", True), SIX, (NO, "It took 6.\nVerdict: perception"), (0.0, "rule", "perception", 1)),
-    (("rule", True), SIX, (NO, "判定：推理"), (0.0, "rule", "reasoning", 1)),
     (("judge", True), NINE, (NO, "判定：计算"), (0.0, "judge", "calculation", 2)),
     (("judge", True), NINE, (NO, "感知或推理"), (0.0, "judge", None, 2)),
 ]
@@ -93,17 +88,16 @@ GRADES = [
 def test_which_grade_counts_and_what_the_judge_is_asked(
     judge: Judge,
     settings: tuple[str, bool],
-    response: str | None,
+    response: str,
     replies: tuple[str, str],
     expected: tuple[float | None, str | None, str | None, int],
 ) -> None:
     score, by, mistake, requests = expected
     server = judge(both(*replies), *settings)
-    (record,) = grade(response and f"<think>也许是6？</think>{response}")
+    (record,) = grade(f"<think>也许是6？</think>{response}")
     assert (record["score"], record["grader"]) == (score, by)
     assert record["outcome"] == ("unscored" if score is None else "scored")
     assert ("judge" in record["grades"]) == (by == "judge" or UNCLEAR in replies)
-    assert ("rule" in record["grades"]) == (response is not None)
     assert record.get("findings", {}).get("mistake", {"value": None})["value"] == mistake
     assert len({*map(asks_for_mistake, server.requests)}) == requests
     for text in map(shown, server.requests):

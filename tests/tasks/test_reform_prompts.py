@@ -86,9 +86,8 @@ def test_options_and_solved_examples_have_the_marks_that_are_set(
         shown = f"Options: ({marks[0]}) a red sheet; ({marks[1]}) a green sheet"
         assert shown in document["question"]
     configure(monkeypatch, reform={"marks": "random"})
-    drawn = documents("gqa")
-    assert {each["marks"] for each in drawn} == {"ABCD", "abcd", "1234"}
-    assert documents("gqa") == drawn
+    assert {each["marks"] for each in documents("gqa")} == {"ABCD", "abcd", "1234"}
+    assert documents("gqa") == documents("gqa")
     content = content_of("gqa")
     content["data"][0]["answer_options"] += [f"sheet {at}" for at in range(6)]
     write_set(folder, data_sets()["gqa"], content)
@@ -170,9 +169,9 @@ def hold_as_chat(doc: dict[str, Any], outputs: list[str]) -> list[list[dict[str,
     wrapper: Any = SimpleNamespace(
         task_dict={"t": {"test": [doc]}},
         rank=1,
+        _chat_once=chat,
         _resolve_sampling_params=dict,
         _to_openai_messages=list,
-        _chat_once=chat,
     )
     request = SimpleNamespace(arguments=("", prompts.doc_to_messages, {}, 0, "t", "test"))
     assert VLLM.generate_until_multi_round(wrapper, [request]) == [outputs[: len(asked)]]

@@ -124,13 +124,10 @@ def test_corners(evaluator: str, kwargs: dict[str, Any], answer: str, score: flo
     (None, {}, "unknown evaluator None"),
     ("number_matching", None, "should be an object, not None"),
     ("number_matching", {}, "'value_to_match' is missing"),
-    *(("number_matching", {"value_to_match": each}, "'value_to_match' has a wrong value")
-      for each in ("3", True, float("nan"), 10**400)),
+    ("number_matching", {"value_to_match": "3"}, "'value_to_match' has a wrong value"),
+    ("number_matching", {"value_to_match": 10**400}, "'value_to_match' has a wrong value"),
     ("number_matching", {"value_to_match": 1, "unit": "m"}, "'unit' is unknown"),
-    ("choices_matching", {"label": " "}, "'label'"),
     ("ordered_list_matching", {"order": []}, "'order'"),
-    ("key_items_matching", {"key_items": [["a"], "b"]}, "'key_items'"),
-    ("location_matching", PLACE | {"coarse_grained_score": "half"}, "'coarse_grained_score'"),
     ("interval_matching", {"interval": [1, "2"], "units": []}, "'interval'"),
     ("multi_interval_matching", {"intervals": [[1, 2]], "units": [1]}, "'units'"),
 )  # fmt: skip
