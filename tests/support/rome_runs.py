@@ -19,7 +19,6 @@ def make_rome_record(
     consistent: bool | None = None,
     consistency_error: str | None = None,
     answer: str = "Final Answer: B",
-    settings: Mapping[str, Any] | None = None,
     **instance: Any,
 ) -> dict[str, Any]:
     """One record of ``rome_answer``.
@@ -74,8 +73,7 @@ def make_rome_record(
             "grader": "llm" if asked else "rule",
             "judge": "openai:oracle" if asked else None,
             "prompt_version": Prompts().version("grade"),
-        }
-        | dict(settings or {}),
+        },
     }
 
 

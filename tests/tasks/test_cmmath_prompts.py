@@ -211,7 +211,9 @@ def test_own_prompts_replace_ours(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
     monkeypatch.setenv("CMMATH_PROMPTS", str(file))
     assert shown(doc(), "clp") == [1, f"$\\text{{cm}}$ {QUESTION} {{number}}? Answer: [num]"]
     assert read_wording()[1] == hashlib.sha256(file.read_bytes()).hexdigest()[:8] != ours
+    file = tmp_path / "other.yml"
     file.write_text(OWN.replace("  {problem}", "  problem", 1), encoding="utf-8")
+    monkeypatch.setenv("CMMATH_PROMPTS", str(file))
     with pytest.raises(SettingError, match=r"ways\.default\.text has no \{problem\}"):
         read_wording()
 

@@ -100,10 +100,8 @@ def test_instances_that_cannot_be_evaluated(
 
 
 def test_answers_that_nobody_could_grade(tmp_path: Path) -> None:
-    choices = {"options": ["red", "blue"], "answer": "D"}
-    assert "graded as a choice: 'D' is neither" in refused(
-        write(tmp_path, [good(**choices)]), "choice"
-    )
+    choice = write(tmp_path, [good(options=["red", "blue"], answer="D")])
+    assert "graded as a choice: 'D' is neither" in refused(choice, "choice")
     assert "should be agree or disagree" in refused(write(tmp_path, [good(answer="yes")]), "agree")
     assert "'?' has no letter or digit" in refused(write(tmp_path, [good(answer="?")]), "text")
 

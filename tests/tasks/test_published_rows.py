@@ -7,9 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import pytest
-
-from lmms_rpts.runs.responses import ResponsesError, RunKey, SavedResponses, read_responses
+from lmms_rpts.runs.responses import RunKey, SavedResponses, read_responses
 from lmms_rpts.tasks.published_rows import LAYOUTS
 from tests.support.tables import table
 
@@ -94,20 +92,6 @@ def test_rounds_of_the_publishers(
     responses = [response for each in rounds if each for response in each.responses()]
     assert [each.text for each in responses] == said
     assert [(each.tokens or {}).get("output_tokens") for each in responses] == tokens
-
-
-def test_rounds_are_numbered_as_they_come(tmp_path: Path) -> None:
-    both = [{"question_id": each, "answer": each} for each in ("a", "b")]
-    found = saved(tmp_path, both[:1], both)
-    assert [[texts(found, "rome", each, run) for each in "ab"] for run in found.runs] == [
-        [["a"], ["b"]],
-        [["a"], []],
-    ]
-    rounds = {"inference_0": "A", "inference_2": "C"}
-    found = saved(tmp_path, [{"question_id": "a", "model": "m", "answer": rounds}])
-    assert [texts(found, "rome", "a", run) for run in found.runs] == [["A"], [None], ["C"]]
-    with pytest.raises(ResponsesError, match="a second response to question_geo_1, and no 'model'"):
-        saved(tmp_path, [PREDICTION | {"model_name": name} for name in "mn"])
 
 
 def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:

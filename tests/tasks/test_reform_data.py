@@ -21,7 +21,7 @@ from lmms_rpts.tasks.reform_eval.yamls import FOLDER, task_files
 from lmms_rpts.tasks.registry import check_tasks
 from tests.support.environment import configure
 from tests.support.reference import reference
-from tests.support.reform import SETS, content_of, documents, image_text, write_reform, write_set
+from tests.support.reform import SETS, content_of, image_text, write_reform, write_set
 from tests.support.tables import table
 
 
@@ -31,31 +31,20 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return write_reform(tmp_path / "reform")
 
 
-CHOICE = "accuracy accuracy_strict strict_coverage format_hit_rate instability"
-
-
 @table(
-    "task, tokens, metrics",
-    ("reform_vsr_likelihood", None, CHOICE),
-    ("reform_funsd", (1024, 30), "accuracy instability"),
-    ("reform_visdial_online", (1024, 30), CHOICE),
-    ("reform_coco_caption", (256, 12), "rouge_l cider bleu_4 meteor"),
+    "task, tokens",
+    ("reform_funsd", (1024, 30)),
+    ("reform_visdial_online", (1024, 30)),
+    ("reform_coco_caption", (256, 12)),
 )
-def test_tasks_are_built_with_their_metrics_and_lengths(
-    task: str,
-    tokens: tuple[int, int] | None,
-    metrics: str,
-    folder: Path,
-    monkeypatch: pytest.MonkeyPatch,
+def test_tasks_are_built_with_the_lengths_that_are_set(
+    task: str, tokens: tuple[int, int], folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     manager = TaskManager(include_path=str(FOLDER), include_defaults=False)
     for at, setting in enumerate(("long", "published")):
         configure(monkeypatch, reform={"path": str(folder), "max_tokens": setting})
         built = get_task_dict([task], manager)[task]
-        if tokens:
-            assert built.config.generation_kwargs["max_new_tokens"] == tokens[at]
-    assert [each["metric"] for each in built.config.metric_list] == metrics.split()
-    assert len(built.task_docs) == len(documents(task.removeprefix("reform_")))
+        assert built.config.generation_kwargs["max_new_tokens"] == tokens[at]
 
 
 def test_the_task_files_are_those_that_the_script_writes() -> None:

@@ -126,17 +126,6 @@ def test_chat_wrappers_get_turns_and_simple_ones_the_text_form(folder: Path) -> 
     assert prompts.doc_to_messages(likely, prefill=True) == prompts.doc_to_messages(likely)
 
 
-@table("part", "gqa", "visdial", "gqa_likelihood", "coco_caption")
-def test_texts_of_the_task_file_stand_around_the_prompt(part: str, folder: Path) -> None:
-    doc, kwargs = documents(part)[1], {"pre_prompt": "Look. ", "post_prompt": " Be brief."}
-    plain, framed = prompts.doc_to_text(doc), prompts.doc_to_text(doc, kwargs)
-    body, bot, end = plain.removeprefix("User: ").rpartition("\nBot:")
-    assert framed == f"User: Look. {body} Be brief.{bot}{end}"
-    messages = prompts.doc_to_messages(doc, kwargs)
-    assert messages[0]["content"][1]["text"].startswith("Look. ")
-    assert messages[-1]["content"][-1]["text"].endswith(" Be brief.")
-
-
 def test_a_limit_of_samples_keeps_their_duplicates(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from lmms_rpts.tasks.rome.matchers import choice_letters, extract_answer, match, rule_of
+from lmms_rpts.tasks.rome.matchers import match, rule_of
 from lmms_rpts.tasks.rome.scorer import grade_strictly
 from tests.support.reference import reference
 from tests.support.tables import table
@@ -62,36 +62,6 @@ def test_the_examples_of_the_documentation() -> None:
     for _, evaluator, kwargs, answer, published, right in rows:
         found = match(evaluator, json.loads(kwargs), json.loads(answer))
         assert found == float(published) != float(right), answer
-
-
-@table(
-    "response, answer",
-    ("Final Answer: A", "A"),
-    ("Answer: A\nAnswer B", "A\nAnswer B"),  # "Answer:" occurs, so only the text after it counts
-    ("Answer A\nAnswer B\n", "B"),
-    ("答案：A 答案B", "A 答案B"),
-    ("答案A，答案B", "B"),
-    ("Answer A 答案：B", "A 答案：B"),
-    ("answer: A", "answer: A"),
-    ("\\boxed{ 1 } and \\boxed{2}", "1"),
-    ("\\boxed{} and \\boxed{2}", "2"),
-    ("\\boxed{1", "\\boxed{1"),
-    ("Answer: ", ""),
-    ("", ""),
-)
-def test_the_published_extraction(response: str, answer: str) -> None:
-    assert extract_answer(response) == answer
-
-
-@table(
-    "answer, letters",
-    ("A", "A"), ("The Answer is B", "B"), ("If so: C", "C"), ("INST/", ""), ("A①②B", "AB"),
-    ("TA. is it, B is not", "A"),  # the T is removed first, then "A." begins the answer
-    ("so A, therefore answer B", "B"), ("A answer is B boxed C", "C"), ("A 因此 B 故选 C", "C"),
-    ("ÀB", "B"),
-)  # fmt: skip
-def test_the_published_choice_letters(answer: str, letters: str) -> None:
-    assert choice_letters(answer) == letters
 
 
 @table(
