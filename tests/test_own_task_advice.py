@@ -8,10 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from lmms_rpts.cli import app
-from tests.support.instances import make_doc
 from tests.support.judge_server import Serve
-from tests.support.runs import make_record, write_run
-from tests.support.tables import table
 
 
 def test_doctor_checks_the_data_and_the_judge_of_own_tasks(
@@ -34,17 +31,3 @@ def test_doctor_checks_the_data_and_the_judge_of_own_tasks(
     assert server.requests
     (own / "data.jsonl").write_text("{}", encoding="utf-8")
     assert "question is missing" in doctor()
-
-
-@table(
-    "task, advice",
-    ("my_task", "use --include_path FOLDER with your task files and their images"),
-    ("rpts_eval_en", "set RPTS_PATH"),
-)
-def test_images_that_a_report_misses(tmp_path: Path, task: str, advice: str) -> None:
-    record = make_record([1.0, 1.0], doc=make_doc(visual_clue=["gone.png"]))
-    write_run(tmp_path, {0: record}, task=task)
-    done = CliRunner().invoke(app, ["report", str(tmp_path), "-o", str(tmp_path / "page.html")])
-    assert f"1 of 1 images were not found or cannot be read: use --images FOLDER, or {advice}." in (
-        done.output
-    )

@@ -105,13 +105,3 @@ def write_cmmath(folder: Path, problems: Iterable[Mapping[str, Any]] = PROBLEMS)
             path.parent.mkdir(parents=True, exist_ok=True)
             image.save(path)
     return folder
-
-
-def changed(problems: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:
-    """The problems with one of them changed; None removes a field."""
-    return [
-        {name: value for name, value in (dict(problem) | changes).items() if value is not None}
-        if problem["problem_id"] == identity
-        else dict(problem)
-        for problem in problems
-    ]

@@ -148,16 +148,6 @@ def draw_images(folder: Path, entries: Iterable[Mapping[str, Any]]) -> None:
             image.save(folder / path)
 
 
-def changed(entries: Iterable[Mapping[str, Any]], identity: str, **changes: Any) -> list[Any]:
-    """The entries with one of them changed; None removes a field."""
-    return [
-        {name: value for name, value in (dict(entry) | changes).items() if value is not None}
-        if entry["question_id"] == identity
-        else dict(entry)
-        for entry in entries
-    ]
-
-
 def write_responses(path: Path, responses: Mapping[str, str | list[str]]) -> Path:
     """Writes responses by question id, in the format of the model ``replay``."""
     tasks = {entry["question_id"]: f"rome_{entry['task']}" for entry in ENTRIES}

@@ -24,7 +24,7 @@ from lmms_rpts.tasks.rome.task import process_results
 from tests.support.environment import VARIABLES, configure
 from tests.support.judge_server import Serve, constant
 from tests.support.reference import reference
-from tests.support.rome import ENTRIES, changed, draw_images, make_doc, write_rome
+from tests.support.rome import ENTRIES, draw_images, make_doc, write_rome
 from tests.support.tables import table
 
 FIRST = "question_academic_1"
@@ -99,7 +99,7 @@ def test_a_file_of_annotations_and_no_images(tmp_path: Path, monkeypatch: Any) -
     ({"task": None, "question_id": "Question_spatial3"}, "spatial"),
 )
 def test_the_subtask(folder: Path, changes: dict[str, Any], subtask: str) -> None:
-    entries = changed(ENTRIES[:1], FIRST, **changes)
+    entries = [ENTRIES[0] | changes]
     write(folder / "annotation.json", entries)
     draw_images(folder, entries)
     assert [each.subtask for each in every()] == [subtask]
@@ -114,7 +114,7 @@ def test_the_subtask(folder: Path, changes: dict[str, Any], subtask: str) -> Non
     ({"task": "odd", "question_id": "q7"}, "subtask should be one of academic, diagrams"),
 )
 def test_questions_that_cannot_be_graded(folder: Path, changes: dict[str, Any], said: str) -> None:
-    write(folder / "annotation.json", changed(ENTRIES, FIRST, **changes))
+    write(folder / "annotation.json", [ENTRIES[0] | changes, *ENTRIES[1:]])
     assert said in error_of("rome_academic")
 
 
