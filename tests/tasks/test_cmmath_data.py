@@ -32,8 +32,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def first(**changes: Any) -> list[Any]:
-    """The problems with changes of the first one."""
-    return [PROBLEMS[0] | changes, *PROBLEMS[1:]]
+    """The problems with changes of the first one; None removes a field."""
+    problem = {name: it for name, it in (PROBLEMS[0] | changes).items() if it is not None}
+    return [problem, *PROBLEMS[1:]]
 
 
 def write(path: Path, content: Any) -> Path:
@@ -55,7 +56,7 @@ NO_ANSWER = [make_problem(answer=answer) for answer in ("", "暂无\n", " 暂无
 
 @table(
     "content, said",
-    (first(answer=None), "answer should be a string"),
+    (first(answer=None), "answer is missing"),
     (first(answer=["A"]), "answer should be a string, not ['A']"),
     ([*PROBLEMS, make_problem(problem_id=None)], "cmmath.json, row 6: problem_id should be"),
     # Also if it belongs to a problem without an answer.
