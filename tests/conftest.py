@@ -34,7 +34,7 @@ LONG = [
     "report/journeys", "judging/hf_backend", "readme", "report/requests", "end_to_end",
     "host/hf_multimodal", "hostile_texts", "fork_server",
     "benchmarks_end_to_end", "score", "report/plots", "judging_end_to_end",
-    "score_any_run", "doctor", "judging/cache", "host/own_tasks", "host/other_tasks",
+    "score_any_run", "doctor", "judging/cache", "host/own_tasks",
     "tasks/reform_published",
     "benchmarks", "plugin", "release", "judging/throttling",
     "report/write", "architecture",

@@ -96,14 +96,14 @@ def test_rounds_of_the_publishers(
 
 def test_a_request_of_the_publishers_that_failed(tmp_path: Path) -> None:
     rows = [
-        {"question_id": "a", "model": "m", "answer": {"inference_0": "A", "inference_1": None}},
+        {"question_id": "a", "model": "m", "answer": {"inference_0": "A", "inference_2": "B"}},
         {"question_id": "b", "model": "m", "reason": "no answer"},
         # the first round failed, the second is a row of its own
         {"question_id": "c", "model": "m", "answer": None},
         {"question_id": "c", "model": "m", "answer": "C"},
     ]
-    # the file may begin with a failed request
+    # the file may begin with a failed request; a round that is not there keeps its place
     for order in (rows, [rows[1], rows[0], *rows[2:]]):
         found = saved(tmp_path, order)
         said = [[texts(found, "rome", own_id, run) for own_id in "abc"] for run in found.runs]
-        assert said == [[["A"], [None], [None]], [[None], [], ["C"]]]
+        assert said == [[["A"], [None], [None]], [[None], [], ["C"]], [["B"], [], []]]

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
+from datasets import Dataset
 from PIL import Image
 
-from lmms_rpts.tasks.data import DataError
+from lmms_rpts.tasks.data import DataError, raise_faults
+from lmms_rpts.tasks.images import add_image_column, image_faults
 from lmms_rpts.tasks.own.data import OwnData
 from lmms_rpts.tasks.registry import check_tasks
+from lmms_rpts.tasks.rpts_eval.task import load
 from tests.support import cmmath, rome
 from tests.support.instances import write_folder
 from tests.support.tables import table
@@ -162,3 +165,89 @@ def test_links_inside_the_folder_are_followed(reader: Reader, folder: Path) -> N
     link = folder.parent / "link"
     link.symlink_to(folder)
     reader.check(link)
+
+
+# --- links, downloads, documents -----------------------------------------------------------------
+
+
+def test_links_to_other_folders_to_nowhere_and_in_a_circle(tmp_path: Path) -> None:
+    draw(tmp_path / "other" / "a.png")
+    folder = tmp_path / "data"
+    folder.mkdir()
+    (folder / "images").symlink_to(tmp_path / "other")
+    (folder / "round.png").symlink_to("round.png")
+    (folder / "nowhere.png").symlink_to("no_such.png")
+    named = [folder / "images" / "a.png", folder / "round.png", folder / "nowhere.png"]
+    assert len(image_faults(named, folder)) == 3
+
+
+def test_the_hubs_cache_is_made_of_links(tmp_path: Path) -> None:
+    place = tmp_path / "datasets--A--B"
+    snapshot = place / "snapshots" / "0123"
+    (snapshot / "images").mkdir(parents=True)
+    draw(place / "blobs" / "digest.png").rename(place / "blobs" / "digest")
+    (snapshot / "images" / "a.png").symlink_to("../../../blobs/digest")
+    (snapshot / "images" / "b.png").symlink_to("../../../refs")
+    named = [snapshot / "images" / name for name in ("a.png", "b.png")]
+    assert list(image_faults(named, snapshot)) == named[1:]
+
+
+def test_what_is_handed_to_a_model_is_looked_at_again(tmp_path: Path) -> None:
+    """Tasks with other names skip our data check."""
+    draw(tmp_path / "a.png")
+    documents = Dataset.from_dict({"id": [1]})
+    add_image_column(documents, [["a.png"]], tmp_path, tmp_path)
+    with pytest.raises(DataError, match="outside of"):
+        add_image_column(documents, [["../secret.png"]], tmp_path, tmp_path)
+
+
+def test_names_steer_no_terminal_and_many_faults_are_counted() -> None:
+    faults = [f"the image a\x1b[31m\nb{'x' * 5000}.png is missing"] * 20
+    with pytest.raises(DataError, match="and 15 more") as caught:
+        raise_faults("data", faults, "Mend it.")
+    assert "\x1b" not in str(caught.value)
+    assert len(str(caught.value)) < 3_000
+
+
+@pytest.fixture
+def rpts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("RPTS_PATH", str(tmp_path))
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    return write_folder(tmp_path)
+
+
+def error_of(language: str = "en") -> str:
+    with pytest.raises(DataError) as caught:
+        check_tasks([f"rpts_eval_{language}"])
+    return str(caught.value)
+
+
+def test_a_part_needs_its_own_file_alone(rpts: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (rpts / "texts_zh.json").unlink()
+    check_tasks(["rpts_eval_en"])
+    assert "not a folder with texts_zh.json" in error_of("zh")
+    monkeypatch.setenv("RPTS_PATH", str(rpts / "nowhere"))
+    assert "texts_en.json, texts_zh.json and images/" in error_of()
+
+
+def test_without_a_connection_the_error_says_what_to_set(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    import huggingface_hub.constants
+
+    monkeypatch.delenv("RPTS_PATH", raising=False)
+    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_OFFLINE", True)
+    monkeypatch.setattr(huggingface_hub.constants, "HF_HUB_CACHE", str(tmp_path))
+    message = error_of()
+    assert "nimingshuaishi/RPTS-Eval" in message
+    assert "Set RPTS_PATH" in message
+
+
+def test_documents_are_complete_and_images_lazy(rpts: Path) -> None:
+    docs = load("en").dataset
+    assert set(docs["language"]) == {"en"}
+    assert docs[2]["relation"] is None
+    assert docs[2]["images"][0].getpixel((0, 0)) == (2, 0, 0)
+    (rpts / "images" / "2.png").unlink()
+    assert docs.remove_columns(["images"])[2]["id"] == "2"

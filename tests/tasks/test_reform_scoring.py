@@ -206,6 +206,7 @@ def test_the_stability_of_answers() -> None:
         assert value(name, place[::5]) is None, "no sample was asked twice"
         assert value(name, unread) is None, name
         assert value(name, [*unread[:-1], stable[-1]]) is not None, name
+    assert value("consistent_rate", [*unread[:5], *stable[5:10]]) == 0.5
 
 
 def test_metrics_of_captions_and_of_rounds_worked_by_hand() -> None:

@@ -66,6 +66,7 @@ def test_the_examples_of_the_documentation() -> None:
 
 @table(
     "evaluator, kwargs, answer, score",
+    ("choices_matching", {"label": "AC"}, "A, C; so A and C", 1),
     ("choices_matching", {"label": "AA"}, "A", 0),  # the label keeps repeated letters
     *(("number_matching", {"value_to_match": value}, answer, score) for value, answer, score in (
         (5, "5.0009", 1), (5, "5.001", 0), (5.0, "5.5", 0), (5.0, "5.49", 1), (5, "9" * 400, 0),
