@@ -96,7 +96,9 @@ def test_two_judges_side_by_side(
     assert command("--judge", "openai:good", "--data", f"ours={data}", "-o", out).exit_code == 0
     assert server.calls == calls
     assert columns(out)["openai:good"] == good
-    (kept,) = validity_of("openai:good", Prompts().version(), Settings(cache=tmp_path / "cache"))
+    (kept,) = validity_of(
+        [("openai:good", Prompts().version())], Settings(cache=tmp_path / "cache")
+    )
     assert (kept.set, kept.auc, kept.steps) == ("ours", 1, len(asked))
 
 

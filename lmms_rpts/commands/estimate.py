@@ -14,8 +14,8 @@ from lmms_rpts.commands.common import IncludePath, Judge
 from lmms_rpts.commands.tables import Table, deliver
 from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE, Usage
-from lmms_rpts.runs.record import cost_function
-from lmms_rpts.runs.responses import SavedResponse, SavedResponses, read_responses
+from lmms_rpts.runs.record import SavedResponse, cost_function
+from lmms_rpts.runs.responses import SavedResponses, read_responses
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question, ReasoningDocument, missing_fields
 from lmms_rpts.tasks.published_rows import LAYOUTS

@@ -137,7 +137,7 @@ def score(
     if page:
         from lmms_rpts.commands.report import report
 
-        written = [str(scored.written.results) for scored in done if scored.written]
+        written = [str(scored.written) for scored in done if scored.written]
         report(written, page, include_path=include_path)
     else:
         include = ["--include_path", str(include_path)] if include_path else []
@@ -193,7 +193,7 @@ def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) 
     for line in scored.trust:
         typer.echo(line)
     if scored.written:
-        typer.echo(f"Results: {scored.written.results}")
+        typer.echo(f"Results: {scored.written}")
     if output and usage and usage["stopped"]:
         left = "The results are incomplete"
         if not scored.written:

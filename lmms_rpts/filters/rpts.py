@@ -102,11 +102,11 @@ class ScoreFilter(RptsFilter):
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.validity is None:
-            version = self.options.prompts.version()
-            run.validity = validity_of(self.judge, version, run.settings)
+            judging = (self.judge, self.options.prompts.version())
+            run.validity = validity_of([judging], run.settings)
             if run.settings.rank == 0 and not chosen.backend.free:
                 trusted = run.validity and not any(each.doubt for each in run.validity)
-                for line in judge_lines(self.judge, version, run.validity):
+                for line in judge_lines([judging], run.validity):
                     logger.log("INFO" if trusted else "WARNING", "{}", line)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:

@@ -13,7 +13,8 @@ from lmms_eval.api.registry import register_model
 
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.runs.record import SavedResponse
+from lmms_rpts.runs.responses import ResponsesError, read_responses
 from lmms_rpts.tasks.published_rows import LAYOUTS
 
 _ARGUMENTS = ("samples", "name")
@@ -104,4 +105,4 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 def _generation(saved: SavedResponse) -> str | GenerationResult:
     # lmms-eval's own mark of a request without a response
     text = "[LMMS_EVAL_REQUEST_FAILED]" if saved.text is None else saved.text
-    return text if saved.tokens is None else GenerationResult(text, TokenCounts(**saved.tokens))
+    return GenerationResult(text, TokenCounts(**saved.tokens)) if saved.tokens else text

@@ -8,6 +8,7 @@ import re
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from loguru import logger
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, printable, storable, visible
 from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.record import Logged, Record, responses_of
+from lmms_rpts.runs.record import Record, SavedResponse, responses_in, schema_in
 from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
 
 SAMPLES = "_samples_"
@@ -25,8 +26,6 @@ RESULTS = "_results.json"
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
 # What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
 _NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
-# The mark of a record, also of one that is no JSON any more
-_SCHEMA = re.compile(r'"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})"')
 _DAMAGED = (
     "The file was changed, or cut while it was written or copied: copy it again, score the "
     "responses again (lmms-rpts score), or delete this line if it is the last"
@@ -203,7 +202,7 @@ def _read_file(file: Path, records: Records) -> list[Record]:
     task = storable(file.stem.partition(SAMPLES)[2])
     for number, line in enumerate(content.splitlines(), 1):
         try:
-            responses = _responses_in(line, task, records) if line.strip() else []
+            responses = _records_in(line, task, records) if line.strip() else []
         except (ValueError, TypeError, RecursionError) as error:  # of JSON, and FieldError
             reason = visible(str(error)).replace("line 1 column", "column")
             raise RunError(f"{file}, line {number} cannot be read: {reason}. {_DAMAGED}") from None
@@ -218,32 +217,29 @@ def _read_file(file: Path, records: Records) -> list[Record]:
     return [record for responses in documents.values() for record in responses]
 
 
-def _responses_in(line: bytes, task: str, records: Records) -> list[Record]:
+def _records_in(line: bytes, task: str, records: Records) -> list[Record]:
     """The records of a line, one per response; none: it is of another task, or of a filter pipeline
     that makes none.
     """
     entry = json.loads(line)
-    written = entry.get("filtered_resps") if isinstance(entry, dict) else None
-    values = written if isinstance(written, list) else [written]
-    # The record of a likelihood is in its first option; the others are empty.
-    values = [value for value in values if value != ""]
-    mark = _SCHEMA.search(values[0]) if values and isinstance(values[0], str) else None
-    if mark is None or mark[1] not in records:
+    kind = records.get(schema_in(entry)) if isinstance(entry, dict) else None
+    if kind is None:
         return []
-    kind, logged = records[mark[1]], Logged(entry.get("input"), entry.get("target"))
-    responses = [*responses_of(entry, "resps"), *[(None, {})] * len(values)]
+    # The record of a likelihood is in its first option; the others are empty.
+    written = [each.text for each in responses_in(entry, "filtered_resps") if each.text != ""]
+    saved = chain(responses_in(entry, "resps"), repeat(SavedResponse()))
     return [
         kind.parse(
-            json.loads(value),
+            json.loads(text),
             task=task or entry.get("task", "task"),
             doc_id=entry.get("doc_id"),
             repeat=at,
-            text=text if isinstance(text, str) else None,
+            text=response.text if isinstance(response.text, str) else None,
             # lmms-eval counts the tokens of the first response only; thinking is included.
-            tokens=None if at else tokens.get("output_tokens"),
-            logged=logged,
+            tokens=None if at else response.tokens.get("output_tokens"),
+            logged=response,
         )
-        for at, (value, (text, tokens)) in enumerate(zip(values, responses, strict=False))
+        for at, (text, response) in enumerate(zip(written, saved, strict=False))
     ]
 
 

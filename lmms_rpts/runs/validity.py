@@ -21,6 +21,9 @@ FILE = "validity.json"
 NEAR_CHANCE = 0.6
 _LONGEST = 80
 
+Judging = tuple[str, str]
+"""A judge, and the version of its prompts."""
+
 
 class Validity(Model):
     """How well a judge tells the sound steps of one set from the wrong ones.
@@ -40,7 +43,7 @@ class Validity(Model):
     shortness: Share | None = None
 
     @property
-    def judging(self) -> tuple[str, str]:
+    def judging(self) -> Judging:
         """Who judged how."""
         return (self.judge, self.prompt_version)
 
@@ -81,38 +84,42 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     return path
 
 
-def validity_of(judge: str, prompt_version: str, settings: Settings) -> list[Validity]:
-    """What was measured on this machine of a judge with these prompts: one entry per set."""
-    return [each for each in _stored(settings) if each.judging == (judge, prompt_version)]
+def validity_of(
+    judgings: Iterable[Judging], settings: Settings, others: Sequence[Validity] = ()
+) -> list[Validity]:
+    """What was measured of these judges on this machine, or else in others' results.
+
+    One entry for each judge and set, by the order of judges.
+    """
+    newest = {(each.judging, each.set): each for each in (*others, *_stored(settings))}
+    return [each for judging in judgings for (own, _), each in newest.items() if own == judging]
+
+
+def judge_lines(judgings: Iterable[Judging], entries: Sequence[Validity]) -> list[str]:
+    """How far judges can be trusted, by what was measured of them: unescaped sentences."""
+    lines = []
+    for judging in judgings:
+        judge = shorten(judging[0], _LONGEST)
+        if judge == "lexical":
+            lines.append("judge lexical: for testing only: word overlap cannot judge reasoning")
+        elif judge != "none":
+            advice = (
+                f"judge {judge}: not validated: lmms-rpts validate --judge {shlex.quote(judge)}"
+            )
+            lines += [str(each) for each in entries if each.judging == judging] or [advice]
+    return lines
 
 
 def validity_lines(runs: Sequence[Run]) -> list[str]:
-    """How far the judges of the steps of runs can be trusted: unescaped sentences.
-
-    Measurements are those in the results of the runs, and those made on this machine, which count
-    if both are of the same set.
-    """
+    """How far the judges of the steps of runs can be trusted, also by the results of the runs."""
     entries: list[Validity] = []
     for run in runs:
         with suppress(ValueError):  # results may be those of others
             entries += _ENTRIES.validate_python(value_at(run.results, "usage", "validity"))
-    entries += _stored(load_settings())
     # Graded answers are another question to a judge, with other prompts.
     scored = [each.settings for run in runs for each in run.responses if each.SCORE == "rpts"]
     judgings = dict.fromkeys((each.judge, each.prompt_version) for each in scored)
-    return [line for judging in judgings for line in judge_lines(*judging, entries)]
-
-
-def judge_lines(judge: str, prompt_version: str, entries: Iterable[Validity]) -> list[str]:
-    """The sentences about one judge; a later entry replaces an earlier one of the same set."""
-    if judge == "none":
-        return []
-    if judge == "lexical":
-        return ["judge lexical: for testing only: word overlap cannot judge reasoning"]
-    own = {each.set: str(each) for each in entries if each.judging == (judge, prompt_version)}
-    name = shorten(judge, _LONGEST)
-    advice = f"judge {name}: not validated: lmms-rpts validate --judge {shlex.quote(name)}"
-    return list(own.values()) or [advice]
+    return judge_lines(judgings, validity_of(judgings, load_settings(), entries))
 
 
 def _stored(settings: Settings) -> tuple[Validity, ...]:

@@ -11,7 +11,6 @@ import pytest
 from lmms_rpts.analysis.scoring import plan_runs
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.responses import (
-    LikelihoodError,
     ResponsesError,
     RunKey,
     SavedResponses,
@@ -92,7 +91,7 @@ def samples(folder: Path, task: str, *rows: dict[str, Any]) -> Path:
 )
 def test_likelihoods_are_no_responses(tmp_path: Path, row: dict[str, Any]) -> None:
     """One of a single request looked like two responses, "-0.25" and "True"."""
-    with pytest.raises(LikelihoodError, match="only free text can be scored"):
+    with pytest.raises(ResponsesError, match="only free text can be scored"):
         read_responses(samples(tmp_path, "t", row))
 
 

@@ -48,18 +48,18 @@ def run_of(folder: Path, judge: str = JUDGE, held: object = None) -> Run:
 def test_newer_results_replace_older_ones_of_the_same_set(
     settings: Settings, tmp_path: Path
 ) -> None:
-    assert validity_of(JUDGE, "1", settings) == []
+    assert validity_of([(JUDGE, "1")], settings) == []
     store_validity([entry(auc=0.8), entry(set="other"), entry(judge="hf:x")], settings)
     path = store_validity([entry()], settings)
     assert path is not None
-    assert validity_of(JUDGE, "1", settings) == [entry(), entry(set="other")]
-    assert validity_of(JUDGE, "2", settings) == [], "other prompts are another judge"
+    assert validity_of([(JUDGE, "1")], settings) == [entry(), entry(set="other")]
+    assert validity_of([(JUDGE, "2")], settings) == [], "other prompts are another judge"
     # Those of this machine count before those in the results of a run.
     elsewhere = [entry(auc=0.9, low=0.8, high=1.0).model_dump(), entry(set="b").model_dump()]
     run = run_of(tmp_path / "a", held=elsewhere)
     assert validity_lines([run, run])[:2] == [LINE, LINE.replace("built-in", "b")]
     path.write_text("damaged")
-    assert validity_of(JUDGE, "1", settings) == []
+    assert validity_of([(JUDGE, "1")], settings) == []
     assert store_validity([entry()], settings.model_copy(update={"cache": None})) is None
 
 
