@@ -305,12 +305,13 @@ def guess_name(files: Sequence[Path]) -> str:
     """Name of the model, from the results next to the files, otherwise from the file names."""
     if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
-    models = list(dict.fromkeys(filter(None, (model_of(read_results(each))[1] for each in files))))
+    models = {model_of(read_results(file)).rpartition("/")[2] for file in files} - {""}
     if len(models) > 1:
         raise ResponsesError(
-            f"The responses are from several models: {', '.join(models)}. Score them one by one"
+            f"The responses are from several models: {', '.join(sorted(models))}. Score them one "
+            "by one"
         )
-    return models[0] if models else files[0].resolve().parent.name or "model"
+    return next(iter(models), files[0].resolve().parent.name or "model")
 
 
 # --- scoring -------------------------------------------------------------------------------------

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from codecs import BOM_UTF8
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -16,16 +15,13 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, printable, storable, visible
-from lmms_rpts.base.masking import mask
 from lmms_rpts.runs.record import Record, SavedResponse, responses_in, schema_in
-from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
+from lmms_rpts.runs.run import Run, as_label, join_runs, name_runs, value_at
 
 SAMPLES = "_samples_"
 RESULTS = "_results.json"
 # Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
-# What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
-_NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
 _DAMAGED = (
     "The file was changed, or cut while it was written or copied: copy it again, score the "
     "responses again (lmms-rpts score), or delete this line if it is the last"
@@ -118,17 +114,12 @@ def samples_files(place: Path) -> list[Path]:
 def _run(label: str | None, part: Mapping[Path, Sequence[Record]]) -> Run:
     """The run of one evaluation, from the records in its files."""
     files, responses = tuple(part), tuple(record for own in part.values() for record in own)
-    results, folder = read_results(files[0]), files[0].absolute().parent
+    results = read_results(files[0])
+    source = model_of(results) or as_label(files[0].absolute().parent)
+    model = source.rpartition("/")[2] or "model"
     if label:  # by which parts with different checkpoints are joined
-        return join_runs([Run(label, label, responses, results, files)])
-    checkpoint, model = model_of(results)
-    model = model or _cleaned(folder.name) or "model"
-    # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
-    ending = "/".join(checkpoint.split("/")[-2:])
-    source, path = _cleaned(checkpoint or folder.as_posix()), (_cleaned(folder.as_posix()), "")
-    if checkpoint and _NOT_IN_FOLDERS.sub("__", ending) == folder.name:
-        path = (_cleaned(folder.parent.as_posix()), _cleaned(ending.strip("/")))
-    return join_runs([Run(model, model, responses, results, files, source, path)])
+        model, source = label, ""
+    return join_runs([Run(model, model, responses, results, files, source)])
 
 
 # --- results files
@@ -156,28 +147,20 @@ def read_results(samples: Path) -> Mapping[str, Any]:
     return results
 
 
-def model_of(results: Mapping[str, Any]) -> tuple[str, str]:
-    """What was loaded by the arguments of the model, else lmms-eval's wrapper, and a short name.
+def model_of(results: Mapping[str, Any]) -> str:
+    """What was loaded by the arguments of the model, else lmms-eval's wrapper; may be empty.
 
-    Both are empty if the results do not tell.
+    Its name is what follows the last slash.
     """
     given = value_at(results, "config", "model_args")
     if isinstance(given, str):  # as lmms-eval records them: text, or values by name
         given = dict(part.partition("=")[::2] for part in given.split(","))
     pairs = given.items() if isinstance(given, Mapping) else ()
     texts = {name.strip(): value.strip(" \"'") for name, value in pairs if isinstance(value, str)}
-    named = (texts.get(name, "") for name in _CHECKPOINTS)
+    named = [*(texts.get(name, "") for name in _CHECKPOINTS), results.get("model_source")]
     # "." is a location, but not a name.
-    checkpoint = next((value for value in named if value.strip("./\\")), None)
-    source = checkpoint or results.get("model_source")
-    source = source if isinstance(source, str) else ""
-    return source, re.split(r"[/\\]", _cleaned(source))[-1]
-
-
-def _cleaned(source: str) -> str:
-    """A checkpoint, file or folder as text for tables; a secret may be in a URL."""
-    source = mask(source) if {*"=:@"} & {*source} else source
-    return printable(storable(source).rstrip("/\\").removesuffix(".jsonl"))
+    sources = (value for value in named if isinstance(value, str) and value.strip("./\\"))
+    return as_label(next(sources, ""))
 
 
 # --- samples files

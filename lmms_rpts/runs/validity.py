@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -84,20 +84,17 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     return path
 
 
-def validity_of(
-    judgings: Iterable[Judging], settings: Settings, others: Sequence[Validity] = ()
-) -> list[Validity]:
-    """What was measured of these judges on this machine, or else in others' results.
+def validity_of(judgings: Collection[Judging], settings: Settings) -> list[Validity]:
+    """What was measured of these judges on this machine: one entry for each judge and set."""
+    return [each for each in _stored(settings) if each.judging in judgings]
 
-    One entry for each judge and set, by the order of judges.
+
+def judge_lines(judgings: Iterable[Judging], entries: Iterable[Validity]) -> list[str]:
+    """How far judges can be trusted: unescaped sentences.
+
+    A later entry replaces an earlier one of the same judge and set.
     """
-    newest = {(each.judging, each.set): each for each in (*others, *_stored(settings))}
-    return [each for judging in judgings for (own, _), each in newest.items() if own == judging]
-
-
-def judge_lines(judgings: Iterable[Judging], entries: Sequence[Validity]) -> list[str]:
-    """How far judges can be trusted, by what was measured of them: unescaped sentences."""
-    lines = []
+    newest, lines = {(each.judging, each.set): each for each in entries}, []
     for judging in judgings:
         judge = shorten(judging[0], _LONGEST)
         if judge == "lexical":
@@ -106,12 +103,16 @@ def judge_lines(judgings: Iterable[Judging], entries: Sequence[Validity]) -> lis
             advice = (
                 f"judge {judge}: not validated: lmms-rpts validate --judge {shlex.quote(judge)}"
             )
-            lines += [str(each) for each in entries if each.judging == judging] or [advice]
+            lines += [str(it) for (own, _), it in newest.items() if own == judging] or [advice]
     return lines
 
 
 def validity_lines(runs: Sequence[Run]) -> list[str]:
-    """How far the judges of the steps of runs can be trusted, also by the results of the runs."""
+    """How far the judges of the steps of runs can be trusted: unescaped sentences.
+
+    Measurements are those in the results of the runs, and those made on this machine, which count
+    if both are of the same set.
+    """
     entries: list[Validity] = []
     for run in runs:
         with suppress(ValueError):  # results may be those of others
@@ -119,7 +120,7 @@ def validity_lines(runs: Sequence[Run]) -> list[str]:
     # Graded answers are another question to a judge, with other prompts.
     scored = [each.settings for run in runs for each in run.responses if each.SCORE == "rpts"]
     judgings = dict.fromkeys((each.judge, each.prompt_version) for each in scored)
-    return judge_lines(judgings, validity_of(judgings, load_settings(), entries))
+    return judge_lines(judgings, [*entries, *_stored(load_settings())])
 
 
 def _stored(settings: Settings) -> tuple[Validity, ...]:

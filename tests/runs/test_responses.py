@@ -10,12 +10,7 @@ import pytest
 
 from lmms_rpts.analysis.scoring import plan_runs
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.runs.responses import (
-    ResponsesError,
-    RunKey,
-    SavedResponses,
-    read_responses,
-)
+from lmms_rpts.runs.responses import ResponsesError, RunKey, SavedResponses, read_responses
 from tests.support.rome import write_rome
 from tests.support.tables import table
 
