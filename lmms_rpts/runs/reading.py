@@ -174,11 +174,6 @@ def _read_file(file: Path, records: Records) -> list[Record]:
         raise RunError(
             f"Cannot read {file} ({error.strerror}): check the path and its permissions"
         ) from None
-    if not content.strip():
-        raise RunError(
-            f"{file} is empty: the run ended before anything was scored. Run it again, or "
-            "remove the file"
-        )
     if not any(schema.encode() in content for schema in records):
         return []
     documents: dict[tuple[str, int], list[Record]] = {}

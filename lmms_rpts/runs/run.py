@@ -5,12 +5,12 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.base.escaping import count, printable, shorten, storable
+from lmms_rpts.base.escaping import printable, storable
 from lmms_rpts.base.masking import mask
 
 
@@ -31,19 +31,10 @@ class Run:
 
     label: str
     model: str
-    responses: tuple[Any, ...]
-    results: Mapping[str, Any]
+    responses: tuple[Any, ...] = field(repr=False)
+    results: Mapping[str, Any] = field(repr=False)
     files: tuple[Path, ...]
     source: str = ""
-
-    def __repr__(self) -> str:
-        responses = count(len(self.responses), "response")
-        documents = count(len({record.instance.key for record in self.responses}), "document")
-        tasks = shorten(", ".join(self.tasks) or "no task", 60)
-        return (
-            f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
-            f"scored by {shorten(self.judges or 'nobody', 60)}>"
-        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
