@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -168,20 +168,15 @@ def _sweep(runs: Sequence[Run], words: Sequence[str], files: Sequence[Path]) -> 
     """Tables of decay by focus height for each run."""
     from lmms_rpts.analysis.sweeping import DECAYS, FOCUS_HEIGHTS, sweep
 
-    decays: Sequence[float] = DECAYS
-    heights: Sequence[int] = FOCUS_HEIGHTS
+    grid: dict[str, Any] = {"decay": DECAYS, "focus_height": FOCUS_HEIGHTS}
     for word in " ".join(words).split():
         name, _, values = word.partition("=")
         try:
-            if name == "decay":
-                decays = [float(value) for value in values.split(",")]
-            elif name == "focus_height":
-                heights = [int(value) for value in values.split(",")]
-            else:
-                raise ValueError(name)
-        except ValueError:
+            kind = {"decay": float, "focus_height": int}[name]
+            grid[name] = [kind(value) for value in values.split(",")]
+        except (KeyError, ValueError):
             fail(f"--sweep {word}: use decay=0.5,0.9 or focus_height=1,2 (whole numbers)")
-    sweeps = {run.label: sweep(run, decays, heights) for run in runs}
+    sweeps = {run.label: sweep(run, *grid.values()) for run in runs}
     tables, notes = list[Table](), list[str]()
     for label, means in sweeps.items():
         for name, title in (("rpts", "RPTS"), ("accuracy_rpts", "filtered accuracy")):
