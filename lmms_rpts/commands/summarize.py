@@ -15,8 +15,6 @@ from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 from lmms_rpts.stats.figures import Interval
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmms_rpts.analysis.summary import Summary
     from lmms_rpts.runs.run import Run
 
@@ -127,7 +125,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
         if every or (metric.group and (metric.over or metric.optional)):
             groups.setdefault(metric.group, []).append(metric)
     for group, metrics in groups.items():
-        shown = [it for it in metrics if _is_filled(rows[it.name])]
+        shown = [it for it in metrics if any(cell.value is not None for cell in rows[it.name])]
         if not shown:
             continue
         says = {
@@ -137,7 +135,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
             "documents": True,
             "rounds": rows["rounds"].max() > 1,
             **{metric.name: True for metric in shown},
-            "tokens": _is_filled(rows["tokens"]),
+            "tokens": any(cell.value is not None for cell in rows["tokens"]),
             "unscored": rows["unscored"].max() > 0,
         }
         frame = rows[[name for name, informs in says.items() if informs]]
@@ -157,11 +155,6 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
             about = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100"
             about += f" ({'; '.join(notes)})" * bool(notes)
             yield Table(frame, about, forms=dict.fromkeys(frame.columns, ".1f"))
-
-
-def _is_filled(cells: pd.Series) -> bool:
-    """Whether any interval of a column has a value."""
-    return any(cell.value is not None for cell in cells)
 
 
 def _sweep(runs: Sequence[Run], words: Sequence[str], files: Sequence[Path]) -> None:
