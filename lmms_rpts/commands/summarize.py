@@ -149,7 +149,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
         heads |= {"group": by or "", "documents": "n"}
         yield Table(frame, f"{title}{f': {group}' * bool(group)}", {"tokens": ",.0f"}, heads)
     if benchmark.name == "reform" and not by:
-        from lmms_rpts.analysis.dimensions import dimension_tables
+        from lmms_rpts.tasks.reform_eval.dimensions import dimension_tables
 
         for method, (frame, notes) in dimension_tables(summary.models).items():
             about = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100"
