@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lmms_rpts.base.escaping import count, printable
-from lmms_rpts.commands.common import IncludePath, Runs, fail, protect_inputs
-from lmms_rpts.tasks.registry import benchmark_of
+from lmms_rpts.commands.common import PAGES, IncludePath, Runs, check_suffixes, protect_inputs
 
 
 def report(
@@ -53,7 +51,7 @@ def report(
     from lmms_rpts.analysis.frames import read_runs
     from lmms_rpts.report.write import write_report
 
-    check_page(output)
+    check_suffixes([output], PAGES)
     chosen = read_runs(runs)
     protect_inputs(chosen, [output])
     written = write_report(
@@ -66,25 +64,8 @@ def report(
     for note in written.notes:
         typer.echo(f"Note: {printable(note)}.", err=True)
     if missing := written.images_wanted - written.images:
-        benchmarks = [benchmark_of(task) for run in chosen for task in run.tasks]
-        ways = {f"set {benchmark.data_variable}" for benchmark in benchmarks if benchmark}
-        if not all(benchmarks):
-            ways.add("use --include_path FOLDER with your task files and their images")
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            f"{', or '.join(['use --images FOLDER', *sorted(ways)])}.",
+            "use --images FOLDER, or for your own tasks --include_path FOLDER.",
             err=True,
-        )
-
-
-def check_page(output: Path) -> None:
-    """Fail unless a report may be written there; to be called before any judge call."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        fail(f"Cannot write {output}: use FILE.html. To get a PDF, print the page from a browser")
-    place = output.expanduser()
-    start = place.read_bytes()[:4096] if os.path.isfile(place) else b""
-    if start and b'content="lmms-rpts ' not in start:
-        fail(
-            f"{output} was not written by lmms-rpts report: use another file name, or delete it "
-            "first"
         )
