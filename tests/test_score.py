@@ -88,7 +88,7 @@ def scored(folder: Path, *arguments: object, env: Mapping[str, str] | None = Non
     (("/nowhere",), "/nowhere does not exist"),
     (("{careful}", "--output", "{careful}/below"), "Cannot write to"),
     (("{careful}", "--correct", "m"), "--correct is only for tasks of other packages"),
-    (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use FILE.html"),
+    (("{careful}", "--report", "page.pdf"), "Cannot write page.pdf: use a file name"),
     (("{careful}", "--output", "{demo}"), "contains the responses themselves"),
     (("{careful}", "--task", "rpts_eval_e"), "Did you mean rpts_eval_en?"),
     (("{stray}", "--judge", "lexical"), "doc_id 9 of rpts_eval_en"),

@@ -34,9 +34,9 @@ from lmms_rpts.runs.responses import (
 )
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.validity import judge_lines, validity_of
-from lmms_rpts.runs.writing import RunWriter, metric_results, open_run
+from lmms_rpts.runs.writing import RunWriter, open_run
 from lmms_rpts.scoring.work import ordered, run_async
-from lmms_rpts.tasks.aggregation import mean, mean_over_tasks
+from lmms_rpts.tasks.aggregation import mean, mean_over_tasks, metric_results
 from lmms_rpts.tasks.own.rows import own_questions
 from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import BENCHMARKS, TASKS, configuration, read_questions
@@ -333,8 +333,8 @@ async def score_run(
         for plan in run.tasks:
             judge = plan.scorer.judge
             async with open_client(judge, settings, budget, requests=requests) as client:
-                values, of_set = await _score_task(plan, client, scored, writer)
-            tasks[plan.name] = {"alias": plan.name, **metric_results(values, of_set)}
+                values = await _score_task(plan, client, scored, writer)
+            tasks[plan.name] = {"alias": plan.name, **metric_results(values)}
             accuracies[plan.name] = values.get("accuracy", [])
             stopped = stopped or client.stopped
             scored.requests.update(client.outcomes)
@@ -396,14 +396,14 @@ def _results_of(run: RunPlan, tasks: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
-) -> tuple[dict[str, list[float | None]], dict[str, float | None]]:
+) -> dict[str, list[float | None]]:
     """Score the responses to a task in a stream.
 
-    Returns the values of metrics, one per document, and those of all documents together.
+    Returns the values of metrics, one per document; for a metric of a set of records, a single one.
     """
     unasked = plan.scorer.unasked
     metrics = [m for name, m in plan.scorer.METRICS.items() if m.listed and name not in unasked]
-    values: dict[str, list[float | None]] = {each.name: [] for each in metrics if each.value}
+    values: dict[str, list[float | None]] = {each.name: [] for each in metrics}
     whole: list[Record] = []  # for metrics of the set; else only what is written is held
 
     async def of_response(at: int, response: SavedResponse, is_last: bool) -> Any:
@@ -445,7 +445,7 @@ async def _score_task(
         if writer is not None:
             writer.add(plan.name, at, responses, records, means)
         responses, records = [], []
-    return values, {metric.name: metric.over(whole) for metric in metrics if metric.over}
+    return values | {metric.name: [metric.over(whole)] for metric in metrics if metric.over}
 
 
 # --- Python --------------------------------------------------------------------------------------
@@ -520,11 +520,11 @@ def _task_questions(
             f"{task} is a group: name one of its tasks, {listed(members_of(task))}"
         )
     plan = _plan_own(member, questions, settings)
-    numbers = {f"id {own_id}": at for at, own_id in enumerate(plan.ids)}
-    numbers |= {f"doc_id {at}": at for at in range(len(plan.ids))}
-    names = [
-        f"doc_id {row['doc_id']}" if "doc_id" in row else f"id {row.get('id')}" for row in rows
-    ]
+    numbers: dict[str, int] = {}
+    for at, own_id in enumerate(plan.ids):
+        numbers |= {f"id {own_id}": at, f"doc_id {at}": at}
+    kinds = ["doc_id" if "doc_id" in row else "id" for row in rows]
+    names = [f"{kind} {row.get(kind)}" for kind, row in zip(kinds, rows, strict=True)]
     unknown = [f"row {at}: {name}" for at, name in enumerate(names) if name not in numbers]
     if unknown:
         raise ResponsesError(f"{task} has no document for {listed(unknown)}")

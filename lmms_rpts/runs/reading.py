@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import os
 from codecs import BOM_UTF8
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from itertools import chain, repeat
 from pathlib import Path
@@ -250,20 +250,16 @@ def _join_parts(parts: Sequence[Run]) -> list[Run]:
 
 def _warn_of_missing(parts: Sequence[Run]) -> None:
     """Warn of documents that no part of a run has, by the sizes that their results tell."""
-    for task in sorted({task for part in parts for task in part.tasks}):
-        own = [part for part in parts if task in part.tasks]
-        read = {each.place[1] for part in own for each in part.responses if each.place[0] == task}
-        results = own[0].results
-        total = value_at(results, "n-samples", task, "original")
-        first, number = 0, total
-        if len(own) == 1:  # perhaps a part that was chosen with --offset and --limit
-            first = value_at(results, "config", "offset") or 0
-            number = value_at(results, "n-samples", task, "effective")
-        # lmms-eval writes a limit of 8 as 8.0, and 0.1 of the documents as 0.1.
-        if not all(isinstance(n, int | float) and n % 1 == 0 for n in (total, first, number)):
+    places = {record.place[:2] for part in parts for record in part.responses}
+    for task, number in sorted(Counter(task for task, _ in places).items()):
+        own = [part.results for part in parts if task in part.tasks]
+        sizes = [value_at(own[0], "n-samples", task, name) for name in ("original", "effective")]
+        sizes.append(value_at(own[0], "config", "offset") or 0)
+        if not all(isinstance(size, int | float) for size in sizes):
             continue
-        expected = range(int(first), int(min(first + number, total)))
-        missing = [str(at) for at in expected if at not in read]
-        if missing and len(read) < len(expected):
-            warning = "{}: the samples lack documents of {}: {}. Is a part of the run missing?"
-            logger.warning(warning, parts[0].label, task, listed(missing))
+        size, effective, offset = sizes
+        if len(own) == 1:  # perhaps chosen with --offset and --limit, which may be a share
+            size = min(effective, size - offset)
+        if number < size:
+            warning = "{}: the samples have {} of {:.0f} documents of {}: is a part of it missing?"
+            logger.warning(warning, parts[0].label, number, size, task)

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
-import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -17,8 +15,6 @@ from lmms_rpts.runs.reading import RESULTS, SAMPLES, read_results, results_besid
 from lmms_rpts.runs.record import Record, SavedResponse
 from lmms_rpts.runs.run import value_at
 
-PIPELINE = "none"
-"""Name of the filter pipeline in results, as in our task files."""
 _DRAFT = ".draft"
 _OF_CALLS = ("concurrency", "timeout", "cache", "price", "max_judge_tokens", "max_judge_cost")
 """Settings that results do not depend on."""
@@ -96,24 +92,3 @@ def open_run(folder: Path) -> Iterator[RunWriter]:
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".drafts-", dir=folder) as drafts:
         yield RunWriter(folder, Path(drafts))
-
-
-def metric_results(
-    values: Mapping[str, Sequence[float | None]], of_sets: Mapping[str, float | None]
-) -> dict[str, Any]:
-    """The results of a task: means and their standard errors, as lmms-eval calculates them.
-
-    Args:
-        values: by metric, one value per document; None: it has none.
-        of_sets: values of all documents together, by metric.
-    """
-    results: dict[str, Any] = {}
-    for name, of_documents in values.items():
-        known = [value for value in of_documents if value is not None]
-        mean = math.fsum(known) / len(known) if known else math.nan
-        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else "N/A"
-        results |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": error}
-    for name, value in of_sets.items():
-        mean = math.nan if value is None else value
-        results |= {f"{name},{PIPELINE}": mean, f"{name}_stderr_clt,{PIPELINE}": "N/A"}
-    return results
