@@ -33,7 +33,7 @@ from lmms_rpts.runs.responses import (
     read_responses,
 )
 from lmms_rpts.runs.run import value_at
-from lmms_rpts.runs.validity import judge_lines, validity_of
+from lmms_rpts.runs.validity import judge_lines, stored_validity
 from lmms_rpts.runs.writing import RunWriter, open_run
 from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.tasks.aggregation import mean, mean_over_tasks, metric_results
@@ -339,7 +339,7 @@ async def score_run(
             stopped = stopped or client.stopped
             scored.requests.update(client.outcomes)
             plan.scorer.report()
-        measured = validity_of(scored.judgings, settings)
+        measured = [it for it in stored_validity(settings) if it.judging in scored.judgings]
         scored.trust = judge_lines(scored.judgings, measured)
         scored.results = _results_of(run, tasks)
         if budget.calls or budget.found or stopped:

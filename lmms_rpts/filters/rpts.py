@@ -15,7 +15,7 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import EVIDENCE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.runs.validity import judge_lines, validity_of
+from lmms_rpts.runs.validity import judge_lines, stored_validity
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
 from lmms_rpts.scoring.question import ANSWER_FORMS, Question, answer_faults
 from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
@@ -103,7 +103,8 @@ class ScoreFilter(RptsFilter):
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.validity is None:
             judging = (self.judge, self.options.prompts.version())
-            run.validity = validity_of([judging], run.settings)
+            stored = stored_validity(run.settings)
+            run.validity = [each for each in stored if each.judging == judging]
             if run.settings.rank == 0 and not chosen.backend.free:
                 trusted = run.validity and not any(each.doubt for each in run.validity)
                 for line in judge_lines([judging], run.validity):

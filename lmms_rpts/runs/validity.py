@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import shlex
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -73,7 +73,7 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     """
     if settings.cache is None:
         return None
-    entries = [*_stored(settings), *measured]
+    entries = [*stored_validity(settings), *measured]
     newest = {(each.judging, each.set): each for each in entries}
     path = settings.cache / FILE
     try:
@@ -84,9 +84,13 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     return path
 
 
-def validity_of(judgings: Collection[Judging], settings: Settings) -> list[Validity]:
-    """What was measured of these judges on this machine: one entry for each judge and set."""
-    return [each for each in _stored(settings) if each.judging in judgings]
+def stored_validity(settings: Settings) -> tuple[Validity, ...]:
+    """What was measured of judges on this machine; nothing if the file is damaged."""
+    try:
+        content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
+        return _ENTRIES.validate_json(content)
+    except (OSError, ValueError):
+        return ()
 
 
 def judge_lines(judgings: Iterable[Judging], entries: Iterable[Validity]) -> list[str]:
@@ -100,10 +104,9 @@ def judge_lines(judgings: Iterable[Judging], entries: Iterable[Validity]) -> lis
         if judge == "lexical":
             lines.append("judge lexical: for testing only: word overlap cannot judge reasoning")
         elif judge != "none":
-            advice = (
-                f"judge {judge}: not validated: lmms-rpts validate --judge {shlex.quote(judge)}"
-            )
-            lines += [str(it) for (own, _), it in newest.items() if own == judging] or [advice]
+            own = [str(entry) for entry in newest.values() if entry.judging == judging]
+            advice = f"not validated: lmms-rpts validate --judge {shlex.quote(judge)}"
+            lines += own or [f"judge {judge}: {advice}"]
     return lines
 
 
@@ -120,13 +123,4 @@ def validity_lines(runs: Sequence[Run]) -> list[str]:
     # Graded answers are another question to a judge, with other prompts.
     scored = [each.settings for run in runs for each in run.responses if each.SCORE == "rpts"]
     judgings = dict.fromkeys((each.judge, each.prompt_version) for each in scored)
-    return judge_lines(judgings, [*entries, *_stored(load_settings())])
-
-
-def _stored(settings: Settings) -> tuple[Validity, ...]:
-    """The entries of the file; none if there is none, or a damaged one."""
-    try:
-        content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
-        return _ENTRIES.validate_json(content)
-    except (OSError, ValueError):
-        return ()
+    return judge_lines(judgings, [*entries, *stored_validity(load_settings())])
