@@ -19,7 +19,6 @@ from lmms_rpts.analysis.frames import (
     values_frame,
 )
 from lmms_rpts.base.escaping import listed
-from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run, of_task, rounds_of
 from lmms_rpts.scoring.reading import CUT
@@ -27,6 +26,7 @@ from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.stats.metrics import Metric
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:

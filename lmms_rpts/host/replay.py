@@ -47,10 +47,7 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             raise ResponsesError(
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"
             )
-        try:
-            self.saved = read_responses(samples, default_task="", layouts=LAYOUTS)
-        except ResponsesError as error:
-            raise ResponsesError(f"replay: {error}") from None
+        self.saved = read_responses(samples, default_task="", layouts=LAYOUTS)
         self._ids: dict[tuple[str, str], list[object]] = {}
         self.device = torch.device("cpu")
         # lmms-eval distinguishes processes by these; other wrappers get them from accelerate.

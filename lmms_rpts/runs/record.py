@@ -37,7 +37,7 @@ _IMAGE = "[image]"
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 _LOGGED = ("input", "target", "doc_hash")
 # The mark of a record, also of one that is no JSON any more
-_SCHEMA = re.compile(r'"schema"\s{0,9}:\s{0,9}"(lmms_rpts\.[\w.]{1,80})"')
+_SCHEMA = re.compile(r'\{"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})",\s{0,9}"schema_version"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +107,7 @@ def schema_in(entry: Mapping[str, Any]) -> str:
     texts = (response.text for response in responses_in(entry, "filtered_resps"))
     # Of a likelihood, the record is in one option; the others are empty.
     first = next((text for text in texts if text != ""), None)
-    match = _SCHEMA.search(first[:200]) if isinstance(first, str) else None
+    match = _SCHEMA.match(first) if isinstance(first, str) else None
     return match[1] if match else ""
 
 

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from pydantic import ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_rows, row_files
+from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_objects, row_files
 from lmms_rpts.base.schema import first_fault
 from lmms_rpts.runs.reading import SAMPLES
 from lmms_rpts.runs.record import SavedResponse, responses_in, schema_in
@@ -192,7 +192,7 @@ class SavedResponses:
         try:
             run = _RUN.validate_python(named)  # numbers may be texts
         except ValidationError as error:
-            raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
+            raise row.error(first_fault(error)) from None
         if "rounds" not in entry:
             place = row if row.offset is None else replace(row, fields={})
             self.runs.setdefault(run, {}).setdefault(key, SavedDocument()).rows.append(place)
@@ -240,9 +240,7 @@ def read_responses(
         if only is not None and task not in ("", *only):
             saved.passed_over.add(task)
             continue
-        for row in read_rows(file):
-            if row.fault:
-                raise ResponsesError(f"{row.where} {row.fault}")
+        for row in read_objects(file):
             if _is_likelihood(row.fields):
                 unscorable = unscorable or row.where
                 saved.passed_over.add(task or file.name)

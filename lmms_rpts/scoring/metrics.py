@@ -6,7 +6,7 @@ from dataclasses import replace
 from functools import partial
 
 from lmms_rpts.reasoning.tree import is_sound
-from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.stats.metrics import Metric, by_name
 
 PUBLISHED, DIAGNOSTIC = "as in the paper", "diagnostics of the chains"
 """The groups of the metrics."""

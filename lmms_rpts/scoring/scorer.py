@@ -16,8 +16,8 @@ from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
-    from lmms_rpts.runs.metrics import Metrics
     from lmms_rpts.runs.record import Record
+    from lmms_rpts.stats.metrics import Metrics
 
 NO_RESPONSE = "the model gave no response"
 REQUEST_FAILED = "the model request failed: "

@@ -11,6 +11,7 @@ import pytest
 from datasets import Dataset
 from lmms_eval.api.instance import GenerationResult, TokenCounts
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.host.replay import Replay
 from lmms_rpts.runs.responses import ResponsesError, read_responses
 from tests.support.tables import table
@@ -101,10 +102,13 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
         serve(path, [0, 1, 2])
 
 
+RECORD = '{"schema": "lmms_rpts.rpts", "schema_version": 1}'
+
+
 @table(
     "line, said",
-    ("{", "line 1 is not valid JSON"),
-    ("[1]", "row 1 should be a JSON object"),
+    ("{", "line 1: is not valid JSON"),
+    ("[1]", "row 1: should be a JSON object"),
     ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
     ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
     ('{"task": "t", "doc_id": 1}', "has no text as response"),
@@ -112,13 +116,13 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
     ('{"task": "t", "doc_id": 1, "resps": []}', "has no text as response"),
     ('{"task": "t", "doc_id": 1, "resps": [[[[["x"]]]]]}', "has no text as response"),
     (
-        '{"task": "t", "doc_id": 1, "filtered_resps": "{\\"schema\\": \\"lmms_rpts.rpts\\"}"}',
-        'a scored record, but no "resps"',
+        json.dumps({"task": "t", "doc_id": 1, "filtered_resps": RECORD}),
+        "the response itself is lost",
     ),
 )
 def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
     path = write(tmp_path / "r.jsonl", line)
-    with pytest.raises(ResponsesError) as caught:
+    with pytest.raises(UserError) as caught:
         read_responses(path)
     assert said in str(caught.value)
     assert str(path) in str(caught.value)

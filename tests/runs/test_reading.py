@@ -232,7 +232,11 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
     ({}, {"rpts": float("nan")}, "rpts should be a finite number"),
     ({}, {"schema_version": 2}, "schema version 2, but this lmms-rpts reads version 1"),
     ({}, {"steps": [0] * 9}, "steps[0] should be an object"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "The file was changed"),
+    (
+        {"filtered_resps": '{"schema": "lmms_rpts.rpts", "schema_version": 1, "outc'},
+        {},
+        "The file was changed",
+    ),
     ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "The file was changed"),
 )
 def test_a_damaged_value_is_named(

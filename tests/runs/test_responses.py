@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.scoring import plan_runs
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.responses import ResponsesError, RunKey, SavedResponses, read_responses
 from tests.support.rome import write_rome
@@ -33,7 +34,7 @@ def test_models_and_rounds_are_told_apart(tmp_path: Path) -> None:
     runs = {("m", 0), ("n", 1), ("m", 2), ("7", None), ("", None)}
     assert {*saved(tmp_path, rows).runs} == runs
     for wrong in ({"round": "first"}, {"round": 0.5}, {"round": -1}, {"model": ["m"]}):
-        with pytest.raises(ResponsesError, match=f"row 1: {next(iter(wrong))} should be"):
+        with pytest.raises(UserError, match=f"row 1: {next(iter(wrong))} should be"):
             saved(tmp_path, [rows[0] | wrong])
 
 
