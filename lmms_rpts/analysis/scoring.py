@@ -34,9 +34,9 @@ from lmms_rpts.runs.responses import (
 )
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.validity import judge_lines, stored_validity
-from lmms_rpts.runs.writing import RunWriter, open_run
+from lmms_rpts.runs.writing import RunWriter, metric_results, open_run
 from lmms_rpts.scoring.work import ordered, run_async
-from lmms_rpts.tasks.aggregation import mean, mean_over_tasks, metric_results
+from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
 from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import BENCHMARKS, TASKS, configuration, read_questions
@@ -113,8 +113,23 @@ def members_of(task: str) -> tuple[str, ...]:
     return TASKS[task].groups.get(task, (task,)) if task in TASKS else (task,)
 
 
-def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
-    """The saved responses to a task or group (None: to all tasks) at these paths."""
+def plan_runs(
+    paths: Sequence[Path],
+    settings: Settings,
+    *,
+    task: str | None = None,
+    include_path: Path | None = None,
+    correct: str | None = None,
+    limit: int | None = None,
+    offset: int = 0,
+) -> list[RunPlan]:
+    """What is scored of saved responses: a plan for each model and round.
+
+    The arguments are the options of ``lmms-rpts score``.
+
+    Raises:
+        ResponsesError: if there are no responses to the task, or some belong to no document.
+    """
     only, alone = None, None
     if task is not None:
         members = members_of(task)
@@ -133,27 +148,6 @@ def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
         )
     for skipped in sorted(saved.passed_over):
         logger.info("Ignored: responses to {}", visible(skipped))
-    return saved
-
-
-def plan_runs(
-    paths: Sequence[Path],
-    settings: Settings,
-    *,
-    task: str | None = None,
-    include_path: Path | None = None,
-    correct: str | None = None,
-    limit: int | None = None,
-    offset: int = 0,
-) -> list[RunPlan]:
-    """What is scored of saved responses: a plan for each model and round.
-
-    The arguments are the options of ``lmms-rpts score``.
-
-    Raises:
-        ResponsesError: if there are no responses to the task, or some belong to no document.
-    """
-    saved = find_responses(paths, task)
     models = list(dict.fromkeys(run.model for run in saved.runs))
     selected = range(offset, sys.maxsize if limit is None else offset + limit)
     runs = []
@@ -179,7 +173,7 @@ def plan_runs(
         if not plans:
             raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
         selection = {"limit": limit, "offset": offset, "round": run.round}
-        runs.append(RunPlan(run.model or guess_name(saved.files), plans, saved.path, selection))
+        runs.append(RunPlan(run.model or guess_name([*saved.files]), plans, saved.path, selection))
     return runs
 
 
@@ -339,12 +333,12 @@ async def score_run(
             stopped = stopped or client.stopped
             scored.requests.update(client.outcomes)
             plan.scorer.report()
-        measured = [it for it in stored_validity(settings) if it.judging in scored.judgings]
-        scored.trust = judge_lines(scored.judgings, measured)
         scored.results = _results_of(run, tasks)
         if budget.calls or budget.found or stopped:
             scored.results["usage"]["judges"] = {**budget.usage(), "stopped": stopped}
-        if measured:
+        if scored.judgings:
+            measured = [it for it in stored_validity(settings) if it.judging in scored.judgings]
+            scored.trust = judge_lines(scored.judgings, measured)
             scored.results["usage"]["validity"] = [entry.model_dump() for entry in measured]
         scored.written = writer.publish(scored.results, stopped) if writer else None
     for benchmark in BENCHMARKS.values():
@@ -436,10 +430,13 @@ async def _score_task(
         records.append(record)
         if not is_last:
             continue
-        # As in lmms-eval's process_results, to the last bit.
-        means = {metric.name: mean(map(metric.of, records)) for metric in metrics if metric.value}
-        for name, value in means.items():
-            values[name].append(value)
+        means: dict[str, float | None] = {}
+        for metric in metrics:
+            if metric.value:
+                known = [value for value in map(metric.value, records) if value is not None]
+                # Not fsum: as in lmms-eval's process_results, to the last bit.
+                means[metric.name] = sum(known) / len(known) if known else None
+                values[metric.name].append(means[metric.name])
         if any(metric.over for metric in metrics):
             whole += records
         if writer is not None:

@@ -77,7 +77,8 @@ class SavedDocument:
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
         entries = self._entries()
-        entries = _logged(entries)[:1] or entries
+        if len(entries) > 1:
+            entries = _logged(entries)[:1] or entries
         return [each for entry in entries for each in responses_in(entry, *_FIELDS)] or [
             SavedResponse()
         ]
@@ -130,11 +131,13 @@ class SavedResponses:
     Attributes:
         path: the paths that were read, for messages.
         runs: the documents with responses, by run.
+        files: the files of the responses.
         passed_over: tasks with responses that are not wanted, or with likelihoods only.
     """
 
     path: str
     runs: dict[RunKey, dict[DocumentKey, SavedDocument]] = field(default_factory=dict)
+    files: dict[Path, None] = field(default_factory=dict)
     passed_over: set[str] = field(default_factory=set)
     _used: dict[tuple[RunKey, DocumentKey], str] = field(default_factory=dict)
 
@@ -142,12 +145,6 @@ class SavedResponses:
     def tasks(self) -> list[str]:
         """The tasks that have responses."""
         return sorted({key.task for documents in self.runs.values() for key in documents})
-
-    @property
-    def files(self) -> list[Path]:
-        """The files of the responses."""
-        documents = (each for own in self.runs.values() for each in own.values())
-        return list(dict.fromkeys(row.file for each in documents for row in each.rows))
 
     def find(
         self, task: str, doc_id: int, own_id: object, run: RunKey | None = None
@@ -179,7 +176,7 @@ class SavedResponses:
 
     def add(self, row: Row, task: str) -> None:
         """Add a row of this task to the rows of its document."""
-        entry = row.fields
+        entry, self.files[row.file] = row.fields, None
         kind = next((name for name in ("doc_id", "id") if name in entry), None)
         if kind is None or (not task and kind == "doc_id"):
             lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task" for its "doc_id"'
@@ -240,12 +237,12 @@ def read_responses(
         if only is not None and task not in ("", *only):
             saved.passed_over.add(task)
             continue
-        for row in read_objects(file):
-            if _is_likelihood(row.fields):
-                unscorable = unscorable or row.where
+        for line in read_objects(file):
+            row = _checked(line, layouts)
+            if row is None:
+                unscorable = unscorable or line.where
                 saved.passed_over.add(task or file.name)
                 break
-            row = _checked(row, layouts)
             own_task = row.fields.get("task", task or default_task)
             if not isinstance(own_task, str):
                 raise ResponsesError(
@@ -263,12 +260,15 @@ def read_responses(
         )
     for documents in saved.runs.values():
         for key, document in documents.items():
-            document.check(key)
+            if len(document.rows) > 1:
+                document.check(key)
     return saved
 
 
-def _checked(row: Row, layouts: Sequence[Layout]) -> Row:
+def _checked(row: Row, layouts: Sequence[Layout]) -> Row | None:
     """The row with the names of lmms-eval; a blank cell is a null, a failed request.
+
+    None if it compares answer options by likelihood, without any text.
 
     Raises:
         ResponsesError: if it has no responses.
@@ -279,6 +279,10 @@ def _checked(row: Row, layouts: Sequence[Layout]) -> Row:
         for layout in layouts:
             if published := layout(row):
                 return replace(row, fields=published, offset=None)
+    if "response" not in names and _LIKELIHOOD.match(
+        str(fields.get("resps", fields.get("filtered_resps")))
+    ):
+        return None
     texts = [each.text for each in responses_in(fields, *_FIELDS)]
     if not names or not texts or not all(isinstance(text, str | None) for text in texts):
         raise ResponsesError(f"{row.where} has no text as response or resps")
@@ -287,12 +291,6 @@ def _checked(row: Row, layouts: Sequence[Layout]) -> Row:
             f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
     return row if fields is row.fields else replace(row, fields=fields)
-
-
-def _is_likelihood(entry: Mapping[str, Any]) -> bool:
-    """Whether a line of samples compares answer options by likelihood, without any text."""
-    written = entry.get("resps", entry.get("filtered_resps"))
-    return "response" not in entry and _LIKELIHOOD.match(str(written or "")) is not None
 
 
 def _logged(entries: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:

@@ -98,10 +98,11 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     paths = ["/".join(_place(run)[:used]) if run.source else run.label for run in runs]
     ends = zip(runs, shortest_ends([path.rstrip("/") for path in paths]), strict=True)
     labels = [end or run.model if run.source else run.label for run, end in ends]
-    # `lmms-rpts score` writes several models into one folder.
-    labels = _told_apart(labels, [run.model for run in runs])
-    judged = [f"{label} ({run.judges})" for label, run in zip(labels, runs, strict=True)]
-    labels = _told_apart(labels, judged)
+    if len({*labels}) < len(runs):
+        # `lmms-rpts score` writes several models into one folder.
+        labels = _told_apart(labels, [run.model for run in runs])
+        judged = [f"{label} ({run.judges})" for label, run in zip(labels, runs, strict=True)]
+        labels = _told_apart(labels, judged)
     taken = {label for label, number in Counter(labels).items() if number == 1}
     for at, label in enumerate(labels):
         if label not in taken:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import math
+import statistics
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -92,3 +94,17 @@ def open_run(folder: Path) -> Iterator[RunWriter]:
     folder.mkdir(parents=True, exist_ok=True)
     with TemporaryDirectory(prefix=".drafts-", dir=folder) as drafts:
         yield RunWriter(folder, Path(drafts))
+
+
+def metric_results(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
+    """The results of a task: means and their standard errors, as lmms-eval calculates them.
+
+    ``values``: by metric, one value per document, or a single one of all; None: there is none.
+    """
+    results: dict[str, Any] = {}
+    for name, of_documents in values.items():
+        known = [value for value in of_documents if value is not None]
+        mean = math.fsum(known) / len(known) if known else math.nan
+        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else "N/A"
+        results |= {f"{name},none": mean, f"{name}_stderr_clt,none": error}
+    return results

@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import json
 import math
-import statistics
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
@@ -83,16 +82,3 @@ def mean_over_tasks(
     ]
     weight = sum(size for _, size in pairs)
     return math.fsum(mean * size for mean, size in pairs) / weight if weight else math.nan
-
-
-def metric_results(values: Mapping[str, Sequence[float | None]]) -> dict[str, Any]:
-    """The results of a task: means and their standard errors, as lmms-eval calculates them.
-
-    ``values``: by metric, one value per document, or a single one of all; None: there is none.
-    """
-    results: dict[str, Any] = {}
-    for name, of_documents in values.items():
-        known = [value for value in of_documents if value is not None]
-        error = statistics.stdev(known) / math.sqrt(len(known)) if len(known) > 1 else "N/A"
-        results |= {f"{name},none": mean_of_scored(known), f"{name}_stderr_clt,none": error}
-    return results
