@@ -63,8 +63,6 @@ def read_runs(
         asked = foreign if any(not file.name.endswith(RESULTS) for file in others) else ()
         published = [run for read_foreign in asked for run in read_foreign(place, label)]
         runs += published
-        if published and files == [place]:
-            continue
         if not files and not published:
             raise RunError(
                 f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
@@ -72,9 +70,9 @@ def read_runs(
             )
         for file in files:
             if (label, file.resolve()) not in read:
-                read[label, file.resolve()] = _read_file(file, records)
+                own = read[label, file.resolve()] = _read_file(file, records)
                 stem = file.name.partition(SAMPLES)[0]
-                for record in read[label, file.resolve()]:
+                for record in own:
                     part = parts[label, file.parent, stem, record.SCHEMA]
                     part.setdefault(file, []).append(record)
         if not published and not any(read[label, file.resolve()] for file in files):

@@ -113,8 +113,7 @@ def schema_in(entry: Mapping[str, Any]) -> str:
 
 # --- records
 
-NOTHING_LOGGED = SavedResponse()
-_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": NOTHING_LOGGED}
+_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": SavedResponse()}
 
 
 class FromJudge(Model):
@@ -195,14 +194,13 @@ class Record(Model):
     repeat: Whole = Field(default=0, exclude=True)
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
-    logged: SkipValidation[SavedResponse] = Field(default=NOTHING_LOGGED, exclude=True)
+    logged: SkipValidation[SavedResponse] = Field(default=SavedResponse(), exclude=True)
 
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
-        shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
+        score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
         place = f"{shorten(self.instance.task or '?')} {self.instance.doc_id}"
-        repeat = f", repeat {self.repeat}" if self.repeat else ""
-        return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
+        return f"<{type(self).__name__} {place}: {score}>"
 
     __str__ = __repr__
 

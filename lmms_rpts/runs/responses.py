@@ -79,9 +79,8 @@ class SavedDocument:
         entries = self._entries()
         if len(entries) > 1:
             entries = _logged(entries)[:1] or entries
-        return [each for entry in entries for each in responses_in(entry, *_FIELDS)] or [
-            SavedResponse()
-        ]
+        responses = [each for entry in entries for each in responses_in(entry, *_FIELDS)]
+        return responses or [SavedResponse()]
 
     def metrics(self) -> dict[str, Any]:
         """The values of the metrics that were logged, by name: numbers, or objects with them."""
@@ -179,8 +178,7 @@ class SavedResponses:
         entry, self.files[row.file] = row.fields, None
         kind = next((name for name in ("doc_id", "id") if name in entry), None)
         if kind is None or (not task and kind == "doc_id"):
-            lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task" for its "doc_id"'
-            raise ResponsesError(f"{row.where} has {lacks}")
+            raise ResponsesError(f'{row.where} has neither "id" nor "doc_id" with a "task"')
         name = entry[kind]
         if isinstance(name, float) and name.is_integer():
             name = int(name)  # pandas writes whole numbers so, in a column with gaps

@@ -142,9 +142,6 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return ends
 
 
-# --- rounds
-
-
 def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Rounds by name: runs with the same model, judge, settings and documents.
 
@@ -159,12 +156,9 @@ def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
     models = shortest_ends([rounds[0].source or rounds[0].model for rounds in sets])
     named = zip(sets, models, strict=True)
     names = [rounds[0].label if len(rounds) == 1 else model for rounds, model in named]
-    # Which names several sets have, their judges tell apart, or else their labels.
-    for longer in (
-        (f"{run.model} ({run.judges})" for run, *_ in sets),
-        (run.label for run, *_ in sets),
-    ):
-        names = _told_apart(names, [*longer])
+    if len({*names}) < len(names):
+        names = _told_apart(names, [f"{run.model} ({run.judges})" for run, *_ in sets])
+        names = _told_apart(names, [run.label for run, *_ in sets])
     return dict(zip(names, sets, strict=True))
 
 

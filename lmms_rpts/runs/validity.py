@@ -21,9 +21,6 @@ FILE = "validity.json"
 NEAR_CHANCE = 0.6
 _LONGEST = 80
 
-Judging = tuple[str, str]
-"""A judge, and the version of its prompts."""
-
 
 class Validity(Model):
     """How well a judge tells the sound steps of one set from the wrong ones.
@@ -43,8 +40,8 @@ class Validity(Model):
     shortness: Share | None = None
 
     @property
-    def judging(self) -> Judging:
-        """Who judged how."""
+    def judging(self) -> tuple[str, str]:
+        """The judge, and the version of its prompts."""
         return (self.judge, self.prompt_version)
 
     @property
@@ -93,7 +90,7 @@ def stored_validity(settings: Settings) -> tuple[Validity, ...]:
         return ()
 
 
-def judge_lines(judgings: Iterable[Judging], entries: Iterable[Validity]) -> list[str]:
+def judge_lines(judgings: Iterable[tuple[str, str]], entries: Iterable[Validity]) -> list[str]:
     """How far judges can be trusted: unescaped sentences.
 
     A later entry replaces an earlier one of the same judge and set.

@@ -83,8 +83,8 @@ def _extent(results: Mapping[str, Any]) -> list[Any]:
     """What tells a run from others: its model, responses and settings."""
     settings = value_at(results, "config", "lmms_rpts") or {}
     measured = {name: value for name, value in settings.items() if name not in _OF_CALLS}
-    names = ("model_args", "limit", "offset", "round")
-    selected = [value_at(results, "config", name) for name in names]
+    chosen = ("model_args", "limit", "offset", "round")
+    selected = [value_at(results, "config", name) for name in chosen]
     return [results.get("model_name"), results.get("n-samples"), *selected, measured]
 
 

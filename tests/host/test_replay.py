@@ -110,7 +110,7 @@ RECORD = '{"schema": "lmms_rpts.rpts", "schema_version": 1}'
     ("{", "line 1: is not valid JSON"),
     ("[1]", "row 1: should be a JSON object"),
     ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
-    ('{"task": "t", "response": "x"}', 'neither "doc_id" nor "id"'),
+    ('{"task": "t", "response": "x"}', 'neither "id" nor "doc_id"'),
     ('{"task": "t", "doc_id": 1}', "has no text as response"),
     ('{"task": "t", "doc_id": 1, "response": 5}', "has no text as response"),
     ('{"task": "t", "doc_id": 1, "resps": []}', "has no text as response"),
