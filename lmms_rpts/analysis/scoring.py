@@ -20,6 +20,7 @@ from lmms_rpts.base.escaping import did_you_mean, listed, storable, visible
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.host.task_files import SUFFIX, refuse_filtered
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.judging.types import NO_JUDGE
@@ -32,7 +33,6 @@ from lmms_rpts.runs.responses import (
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.run import value_at
 from lmms_rpts.runs.validity import judge_lines, stored_validity
 from lmms_rpts.runs.writing import RunWriter, metric_results, open_run
 from lmms_rpts.scoring.work import ordered, run_async
@@ -45,11 +45,6 @@ if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
     from lmms_rpts.runs.record import Record, SavedResponse
     from lmms_rpts.scoring.scorer import Scorer
-
-SUFFIX = "_rpts"
-"""Of the name of a run that scored the steps of responses to another task."""
-_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
-"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 
 @dataclass(slots=True)
@@ -220,9 +215,9 @@ def _plan_other(
     selected: range,
 ) -> TaskPlan:
     """The plan for a task of lmms-eval that is not ours."""
-    _refuse_filtered(saved, task)
     from lmms_rpts.host.other_tasks import open_task
 
+    refuse_filtered(saved.files, task)
     other = open_task(task, include_path, settings)
     ids = other.ids or [f"{task}#{at}" for at in range(other.total)]
     plan = TaskPlan(other.name, other.scorer, other.question, ids)
@@ -269,30 +264,6 @@ def _stray_error(
         f"or it has another response: {names}. Do they belong to other data?{which} "
         '("doc_id" is the number in a task, not in a group, from 0; "id" is that in its data)'
     )
-
-
-def _refuse_filtered(saved: SavedResponses, task: str) -> None:
-    """Raise if lmms-eval saved what the task's filters left of the responses.
-
-    It does if it strips reasoning tags, its default.
-    """
-    from lmms_rpts.host.task_files import filters_of
-
-    for file in saved.files:
-        results = read_results(file)
-        config = value_at(results, "configs", task) or {}
-        tags = config.get("reasoning_tags")  # as lmms-eval does: it takes precedence
-        if tags is None:
-            tags = value_at(results, "config", "resolved_cli_args", "reasoning_tags")
-        filters = filters_of(config)
-        ours = any(name.startswith("rpts_") for name in filters)
-        cut = sorted(filters - _LEAVE_WHOLE)
-        if cut and not ours and tags not in (None, False, "none"):
-            raise ResponsesError(
-                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
-                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
-                "output (with --use_cache, from the cache of that run)"
-            )
 
 
 def guess_name(files: Sequence[Path]) -> str:

@@ -11,6 +11,7 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.runs.reading import read_results
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
@@ -18,6 +19,8 @@ from lmms_rpts.tasks.registry import RPTS_FILTERS, filter_names
 
 SUFFIX = "_rpts"
 """Of the name under which saved responses to a task are scored."""
+_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
+"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 
 def read_simply(path: Any) -> Mapping[str, Any]:
@@ -142,3 +145,25 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
         with suppress(Exception):  # whatever another package's function or a broken image raises
             images = task_images(task, doc_id)
         yield from ((each, images[number]) for number, each in numbered if number < len(images))
+
+
+def refuse_filtered(files: Iterable[Path], task: str) -> None:
+    """Raise a DataError if samples of a task have only what its filters left of the responses.
+
+    lmms-eval saves this if it strips reasoning tags, its default.
+    """
+    for file in files:
+        results = read_results(file)
+        config = value_at(results, "configs", task) or {}
+        tags = config.get("reasoning_tags")  # as lmms-eval does: it takes precedence
+        if tags is None:
+            tags = value_at(results, "config", "resolved_cli_args", "reasoning_tags")
+        filters = filters_of(config)
+        ours = any(name.startswith("rpts_") for name in filters)
+        cut = sorted(filters - _LEAVE_WHOLE)
+        if cut and not ours and tags not in (None, False, "none"):
+            raise DataError(
+                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
+                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                "output (with --use_cache, from the cache of that run)"
+            )
