@@ -66,9 +66,8 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def rewrite(file: Path, entries: Iterable[object], ascii_only: bool = False) -> Path:
-    lines = (json.dumps(entry, ensure_ascii=ascii_only) + "\n" for entry in entries)
-    file.write_text("".join(lines), encoding="utf-8")
+def rewrite(file: Path, entries: Iterable[object]) -> Path:
+    file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     return file
 
 
@@ -104,8 +103,7 @@ def test_a_results_file_is_read_as_its_own_samples_only(tmp_path: Path) -> None:
     write(tmp_path, 0)
     second = write(tmp_path, 1, date="20260102_030406")
     write(tmp_path / "below", 2)
-    (response,) = read_one(tmp_path / f"{DATE}_results.json").responses
-    assert response.place == ("rpts_eval_en", 0, 0)
+    assert len(read_one(tmp_path / f"{DATE}_results.json").responses) == 1
     second.unlink()
     refused(second.with_name("20260102_030406_results.json"), says=["No samples", "--log_samples"])
 
@@ -193,12 +191,11 @@ def damaged(file: Path, *says: str, line: int | None = 1) -> None:
 def test_a_file_that_breaks_off(good: Path) -> None:
     content, expected = good.read_bytes(), read_one(good).responses
     start = content.rindex(b"\n", 0, -1) + 1
-    for end in range(start, len(content), 13):
+    for end in range(start + 1, len(content), 101):
         good.write_bytes(content[:end])
-        if end == start:
-            assert read_one(good).responses == expected[:2]
-        else:
-            damaged(good, "cannot be read", "delete this line", line=3)
+        damaged(good, "cannot be read", "delete this line", line=3)
+    good.write_bytes(content[:start])
+    assert read_one(good).responses == expected[:2]
     good.write_bytes(content[:-1])
     assert read_one(good).responses == expected
 
@@ -290,16 +287,9 @@ def test_texts_and_tokens_of_responses(
     assert (first.tokens, second.tokens) == (tokens, None)
 
 
-@table(
-    "name, entry, task",
-    ("20260102_030405_samples_a_samples_b.jsonl", {"task": "c"}, "a_samples_b"),
-    ("renamed.jsonl", {}, "task"),
-    ("renamed.jsonl", {"task": "a\ud800"}, "a�"),
-)
-def test_the_task_is_that_of_the_files_name(
-    good: Path, name: str, entry: dict[str, Any], task: str
-) -> None:
-    file = rewrite(good.parent / name, [rows(good)[0] | entry], ascii_only=True)
+@table("name, task", ("20260102_030405_samples_a_samples_b.jsonl", "a_samples_b"), ("x.jsonl", "c"))
+def test_the_task_is_that_of_the_files_name(good: Path, name: str, task: str) -> None:
+    file = rewrite(good.parent / name, [rows(good)[0] | {"task": "c"}])
     assert read_one(file).tasks == (task,)
 
 
@@ -410,13 +400,23 @@ def test_no_two_runs_have_the_same_label(wanted: list[tuple[str, str]]) -> None:
 
 
 def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
-    parts = [("en", "en", (0, 1)), ("zh", "zh", (0,)), ("rest", "en", (3, 2))]
-    for at, (folder, task, docs) in enumerate(parts):
-        records = dict.fromkeys(docs, GOOD)
-        write_run(tmp_path / folder, records, task=f"rpts_eval_{task}", date=f"2026010{at}")
+    for folder, task, docs in (("en", "en", (0, 1)), ("zh", "zh", (0,)), ("rest", "en", (3, 2))):
+        write_run(tmp_path / folder, dict.fromkeys(docs, GOOD), task=f"rpts_eval_{task}")
     run = read_one(tmp_path)
     assert (run.label, len(run.files)) == ("model-a", 3)
     assert [each.instance.key[1] for each in run.responses] == [0, 1, 2, 3, 0]
+
+
+def test_the_order_of_paths_does_not_matter(tmp_path: Path) -> None:
+    """Two rounds of two parts; the round that was named first comes first."""
+    for at, task in enumerate(("en", "zh", "en", "zh")):
+        records = {0: make_record([at / 10, 1.0])}
+        write_run(tmp_path / f"{at}", records, task=f"rpts_eval_{task}", date=f"2026010{at}")
+    for order in itertools.permutations("0123"):
+        runs = read(*(tmp_path / at for at in order))
+        rounds = [sorted(each.steps[0].score for each in run.responses) for run in runs]
+        assert sorted(rounds) == [[0.0, 0.1], [0.2, 0.3]]
+        assert int(order[0]) / 10 in rounds[0]
 
 
 @table(
@@ -485,20 +485,3 @@ def test_a_run_that_is_passed_twice_counts_once(
     assert len(read("x=a", "y=a", "a")) == 3, "unless it gets several names"
     shutil.copytree("a", "copy")
     assert labels("a", "copy") == ["a", "copy"]
-
-
-@settings(max_examples=25)
-@given(order=st.permutations(range(6)))
-def test_the_order_of_paths_does_not_matter(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int]
-) -> None:
-    folder = tmp_path_factory.getbasetemp() / "rounds"
-    if not folder.exists():
-        for at, (task, docs) in enumerate([("en", (0, 1)), ("zh", (0,)), ("en", (2,))] * 2):
-            records = {doc: make_record([at / 10, 1.0]) for doc in docs}
-            write_run(folder / str(at), records, task=f"rpts_eval_{task}", date=f"2026010{at}")
-    expected, runs = read(folder), read(*(folder / str(at) for at in order))
-    assert sorted(len(run.responses) for run in runs) == [4, 4]
-    assert all(any(run.responses == each.responses for each in expected) for run in runs)
-    first = {each.steps[0].score for each in runs[0].responses}
-    assert order[0] / 10 in first, "the run that was named first comes first"

@@ -9,8 +9,9 @@ from typing import Any
 
 import pytest
 
-from lmms_rpts.runs.responses import ResponsesError, RunKey, SavedResponses, read_responses
+from lmms_rpts.runs.responses import ResponsesError, SavedResponses, read_responses
 from lmms_rpts.tasks.published_rows import LAYOUTS
+from tests.runs.test_responses import texts
 from tests.support.tables import table
 
 
@@ -20,11 +21,6 @@ def saved(folder: Path, *contents: Any) -> SavedResponses:
     for file, content in zip(files, contents, strict=True):
         file.write_text(json.dumps(content), encoding="utf-8")
     return read_responses(*files, default_task="", layouts=LAYOUTS)
-
-
-def texts(saved: SavedResponses, task: str, own_id: str, run: RunKey | None = None) -> list[Any]:
-    document = saved.find(task, -1, own_id, run)
-    return [each.text for each in document.responses()] if document else []
 
 
 PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "task": "geo"}
