@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support import cmmath, rome
+from tests.support import rome
 from tests.support.foreign_task import (
     OWN_FILTERS,
     VISUALS,
@@ -143,18 +143,15 @@ def test_repeats_and_a_part_of_the_documents(tmp_path: Path) -> None:
 
 def test_the_steps_of_responses_whose_answers_we_grade(tmp_path: Path) -> None:
     """``rome_geo`` alone would grade the answers again."""
-    for name in ("rome", "cmmath"):
-        (tmp_path / name).mkdir()
+    (tmp_path / "rome").mkdir()
     rome.write_rome(tmp_path / "rome")
-    cmmath.write_cmmath(tmp_path / "cmmath")
     env = {
         "ROME_PATH": str(tmp_path / "rome"),
-        "CMMATH_PATH": str(tmp_path / "cmmath"),
         "REFORM_PATH": str(write_reform(tmp_path / "reform")),
         "LMMS_RPTS_JUDGE": "lexical",
         "LMMS_RPTS_EVIDENCE": "facts",
     }
-    tasks = ("rome_geo", "cmmath_steps", "reform_gqa")
+    tasks = ("rome_geo", "reform_gqa")
     text = "Conclusion 0: from Image 0, {}\nConclusion 1: from Conclusion 0, so\n(A)"
     rows = [
         {"task": task, "doc_id": at, "response": text.format(at)}
