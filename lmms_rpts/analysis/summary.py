@@ -255,7 +255,6 @@ def differing_settings(runs: Sequence[Run]) -> list[str]:
     names = dict.fromkeys(
         name for own in scorings.values() for one in own for name in type(one).model_fields
     )
-    names.pop("comparable", None)  # it follows from the judge
     for name in names:
         users: dict[object, list[str]] = {}
         for label, own in scorings.items():

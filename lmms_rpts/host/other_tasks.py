@@ -57,7 +57,7 @@ class OtherTask:
             columns = getattr(self.docs, "column_names", ())
             self.ids = [as_text(each) for each in self.docs["id"]] if "id" in columns else []
             return
-        options = Options.of(settings, answer="none")
+        options = Options.of(settings, form="none")
         chosen = choose_judge(settings, None, options)
         self.scorer = RptsScorer(chosen.name, options=options)
         visuals = self._read(0, visuals_of) or []

@@ -82,7 +82,7 @@ class Client:
         self.stopped: str | None = None
         self.outcomes: Counter[str] = Counter()
         self._settings, self._free = settings, chosen.backend.free
-        self.writes = self.comparable = not self._free
+        self.writes = not self._free
         if self._free:
             return
         from lmms_rpts.judging.cache import open_cache

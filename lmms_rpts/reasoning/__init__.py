@@ -12,6 +12,7 @@ from lmms_rpts.reasoning.planning import (
     combine_answers,
     plan_steps,
     repair_chain,
+    restating_steps,
 )
 from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
 from lmms_rpts.reasoning.tree import (
@@ -22,7 +23,6 @@ from lmms_rpts.reasoning.tree import (
     evidence_of,
     locate_error,
     modality,
-    restating_steps,
     rpts_score,
 )
 

@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
-from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, Step, parse_chain
+from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step, parse_chain
+from lmms_rpts.reasoning.tree import modality
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
-
 
 # Similarity above which a conclusion restates a text; for a clue as published.
 RESTATES_ABOVE = 0.75
 _SEPARATORS = re.compile(r"[^\w\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _LONGEST_COMPARED = 4000
+Restates = Callable[[str, str], bool]
+"""Whether a conclusion only restates a text: ``restates(conclusion, text)``."""
 
 
 def restates(conclusion: str, text: str) -> bool:
@@ -35,10 +36,27 @@ def restates(conclusion: str, text: str) -> bool:
     return bool(one and two) and len(one & two) / (len(one) * len(two)) ** 0.5 > RESTATES_ABOVE
 
 
+def restating_steps(chain: ReasoningChain, context: str, clues: Sequence[str]) -> list[int]:
+    """The steps that only restate a textual clue, the context or a conclusion that they cite."""
+    given = [text for text in (context, *clues) if text.strip()]
+    found = []
+    for at, step in enumerate(chain.steps):
+        if modality(step) == "visual":
+            continue  # it describes images and restates nothing
+        cited = [
+            chain.steps[clue.index].conclusion
+            for clue in dict.fromkeys(step.premises)
+            if clue.kind == "conclusion" and clue.index is not None and clue.index < at
+        ]
+        if any(restates(step.conclusion, text) for text in (*given, *cited)):
+            found.append(at)
+    return found
+
+
 def repair_chain(
     chain: ReasoningChain,
     textual_clues: Sequence[str],
-    restates: Restates,
+    restates: Restates = restates,
     n_images: int | None = None,
 ) -> ReasoningChain:
     """Repair a chain as in the published code; n_images=None: as many as the chain names.
@@ -119,7 +137,7 @@ class InferenceQuery:
     context: str
     premises: tuple[str, ...]
     conclusion: str
-    fallback_premises: Sequence[str]
+    fallback_premises: tuple[str, ...]
     images: tuple[int, ...] = ()
 
 
@@ -195,7 +213,8 @@ def plan_steps(
                     elif clue.index < at:
                         texts.append(conclusions[clue.index])
                 premises = tuple(dict.fromkeys(texts))
-                fallback = _Joined(premises, question["textual_clue"], conclusions, at)
+                more = (*premises, *question["textual_clue"], *conclusions[:at])
+                fallback = tuple(dict.fromkeys(more))
                 shown = images if shows else ()
                 plan.append(
                     InferenceQuery(question["context"], premises, step.conclusion, fallback, shown)
@@ -219,30 +238,3 @@ def combine_answers(first: float, second: float | None = None) -> float:
     The latter is rounded to one decimal.
     """
     return first if second is None else max(first, round(second * FALLBACK_FACTOR, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Joined(Sequence[str]):
-    """The distinct texts of premises, clues and the first conclusions, joined on access.
-
-    Storing the earlier conclusions of every step would take quadratic time and memory.
-    """
-
-    premises: Sequence[str]
-    clues: Sequence[str]
-    conclusions: Sequence[str]
-    last: int
-
-    @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        earlier = self.conclusions[: self.last]
-        return tuple(dict.fromkeys([*self.premises, *self.clues, *earlier]))
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._texts == tuple(other)

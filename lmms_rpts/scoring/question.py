@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from functools import cache, partial
+from functools import partial
 from typing import Annotated, Any, Literal, TypeVar, get_args
 
 from pydantic import BeforeValidator, Field, PrivateAttr, ValidationError
 
 from lmms_rpts.base.escaping import count
-from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults, shown
+from lmms_rpts.base.schema import Flag, Several, Share, Text, all_faults, shown
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
@@ -37,14 +37,9 @@ Relation = Literal["guided", "adversarial", "independent"]
 _VARIANT = re.compile(r"_(?:en|zh|free)(?=_|$)")
 
 
-@cache  # asked for each response and metric
-def _family(task: str) -> str:
-    return _VARIANT.sub("", task)
-
-
 def cluster_of(task: str, own_id: str) -> tuple[str, str]:
     """Key that a document shares with its translation: both have the same images and answer."""
-    return (_family(task), own_id)
+    return (_VARIANT.sub("", task), own_id)
 
 
 # --- images --------------------------------------------------------------------------------------
@@ -81,12 +76,13 @@ def judge_images(
 class Question(Asked):
     """A question of RPTS-Eval, of own data or of any task, without its images."""
 
-    own_id: OwnId = Field(alias="id", description="id of the document in the data")
+    own_id: OwnId = Field(None, alias="id", description="id of the document in the data")
     language: Language = Field(description="language of the document")
-    ability: Several[Text] = Field(description="abilities that the document tests")
+    ability: Several[Text] = Field((), description="abilities that the document tests")
     relation: Text | None = Field(
+        None,
         description="guided, adversarial or independent; null if the data do not give it (the "
-        "release of RPTS-Eval does not)"
+        "release of RPTS-Eval does not)",
     )
     statement: Text = Field(description="the statement to agree or disagree with, or the question")
     context: Text = Field(description="the context: what steps may cite as such")
@@ -151,30 +147,12 @@ class Question(Asked):
 # --- checks before a run -------------------------------------------------------------------------
 
 
-class ReasoningDocument(Model):
-    """The fields that RPTS needs; ``reasoning`` and the clues may be empty."""
-
-    language: Language
-    statement: Text
-    context: Text
-    reasoning: Several[Text]
-    textual_clue: Several[Text]
-    visual_clue: Several[Text]
-    answer: Any
-    ability: tuple[Text, ...] | None = None
-    relation: Relation | None = None
-
-
-def missing_fields(doc: Mapping[str, Any], kind: type[Model]) -> list[str]:
-    """The fields that a document of this kind lacks."""
-    needed = (name for name, field in kind.model_fields.items() if field.is_required())
-    return [name for name in needed if name not in doc]
-
-
-def field_faults(doc: Mapping[str, Any], kind: type[Model]) -> list[str]:
-    """Errors in a document's fields, each in one sentence without its full stop."""
+def field_faults(doc: Mapping[str, Any]) -> list[str]:
+    """Errors in the fields that RPTS needs, each in one sentence without its full stop."""
+    needed = [name for name, field in Question.model_fields.items() if field.is_required()]
+    fields = {name: doc[name] for name in needed if name in doc}
     try:
-        kind.model_validate(dict(doc))
+        Question.model_validate(fields | {"answer": ""} if "answer" in doc else fields)
     except ValidationError as error:
         return all_faults(error)
     return []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.judging.client import Client
@@ -12,21 +12,21 @@ from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
     FixedScore,
     ImageQuery,
+    ReasoningChain,
     ReasoningTree,
     StepQuery,
     Unseen,
     build_tree,
     combine_answers,
-    format_chain,
     modality,
     plan_steps,
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, restates
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
-from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.reading import Reading, internal_error
 from lmms_rpts.scoring.record import JudgedStep
 
 
@@ -39,7 +39,7 @@ class Judged:
         tree: the tree of the repaired chain.
         steps: its steps with their scores.
         evidence: what claims about images were judged against.
-        judge, comparable: the judge, and whether its scores are comparable with those of others.
+        judge: the judge.
         reason: why the response has no score; None if it has one.
     """
 
@@ -48,24 +48,35 @@ class Judged:
     steps: tuple[JudgedStep, ...]
     evidence: Evidence
     judge: str
-    comparable: bool
     reason: str | None
 
-    def strip(self) -> str:
-        """The scored steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
-        scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)
-        lines = zip(format_chain(self.tree.chain), scores, strict=True)
-        return "\n".join(f"{line} [{score}]" for line, score in lines)
 
-
-async def judge_steps(
-    reading: Reading, question: Question, judge: Client, options: Options
-) -> Judged:
+async def judge_steps(reading: Reading, judge: Client, options: Options) -> Judged:
     """Repair the chain of a response, and have the judge score each of its steps."""
+    try:
+        return await _judge_steps(reading, judge, options)
+    except Exception as error:
+        reason = internal_error(error, "judging a response's steps")
+        return unjudged(reading, judge.name, options, reason)
+
+
+def unjudged(reading: Reading, judge: str, options: Options, reason: str) -> Judged:
+    """A response that was read, and is left unscored for this reason, without its steps."""
+    tree = build_tree(ReasoningChain((), reading.question.language), 0, 0)
+    reading = replace(reading, transform=reading.transform.model_copy(update={"reason": reason}))
+    return Judged(reading, tree, (), _evidence(reading.question, options), judge, reason)
+
+
+def _evidence(question: Question, options: Options) -> Evidence:
+    return options.evidence or ("facts" if question.reasoning else "image")
+
+
+async def _judge_steps(reading: Reading, judge: Client, options: Options) -> Judged:
+    question = reading.question
     n_images, clues = len(question.visual_clue), question.textual_clue
-    chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
+    chain = repair_chain(reading.chain, clues, n_images=n_images)
     tree = build_tree(chain, n_images, len(clues))
-    evidence = options.evidence or ("facts" if question.reasoning else "image")
+    evidence = _evidence(question, options)
     fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
     asked = {name: getattr(question, name) for name in fields}
     plan = plan_steps(chain, asked, evidence)
@@ -87,7 +98,7 @@ async def judge_steps(
     reason = NOT_JUDGED if judge.name == NO_JUDGE else reading.transform.error or next(failed, None)
     # Where judging has ended, responses without steps must not be the only scored ones, as zeros.
     reason = reason or (None if steps else judge.stopped)
-    return Judged(reading, tree, steps, evidence, judge.name, judge.comparable, reason)
+    return Judged(reading, tree, steps, evidence, judge.name, reason)
 
 
 async def judge_step(
