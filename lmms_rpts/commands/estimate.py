@@ -22,12 +22,10 @@ from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import TASKS, read_questions
 
 _ABOUT = (
-    "Typical: 30% of inferences are judged a second time. A document without gold reasoning "
-    "counts as one claim about each image and two conclusions. 95%: not exceeded in 19 of 20 "
-    "cases, by the spread between saved responses (--samples); without these, if all "
-    "inferences are judged twice and all replies are as long as their prompts allow. Cached "
-    "replies (LMMS_RPTS_CACHE) cost nothing. Reasoning judges use more output tokens. "
-    "LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit."
+    "Typical: 30% of inferences are judged a second time. 95%: not exceeded in 19 of 20 cases, by "
+    "the spread between saved responses (--samples); without these, if all inferences are judged "
+    "twice and all replies are as long as their prompts allow. Cached replies cost nothing. "
+    "Reasoning judges use more output tokens; LMMS_RPTS_MAX_JUDGE_TOKENS sets a limit."
 )
 
 

@@ -15,10 +15,19 @@ import typer
 
 from lmms_rpts.analysis.scoring import RunPlan, Scored, plan_predictions, plan_runs, score_run
 from lmms_rpts.base.settings import Settings, load_settings, set_variables
-from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
+from lmms_rpts.commands.common import (
+    PAGES,
+    IncludePath,
+    Judge,
+    check_suffixes,
+    fail,
+    fail_to_write,
+    protect_inputs,
+    same_command,
+)
 from lmms_rpts.judging.registry import BACKENDS, backend_of
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.runs.files import check_writable, draft_of
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
@@ -98,7 +107,12 @@ def score(
     if grader:
         _set_benchmark(task, "grader", "grader", grader)
     settings, replies = load_settings(judge=judge), replies or []
-    _check_places(samples, output, page, requests)
+    check_suffixes([page] if page else [], PAGES)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    places = (page, requests, output / "results.json")
+    protect_inputs([], [path for path in places if path], *samples)
     for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
         signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
     done: list[Scored] = []
@@ -154,24 +168,6 @@ def _set_benchmark(task: str | None, option: str, field: str, value: str) -> Non
     if benchmark is None or field not in benchmark.settings.model_fields:
         fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
     set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
-
-
-def _check_places(
-    samples: Sequence[Path], output: Path, page: Path | None, requests: Path | None
-) -> None:
-    """Refuse places for files that cannot be, before anything is scored."""
-    if page:
-        from lmms_rpts.commands.report import check_page
-
-        check_page(page)
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
-    for path in filter(None, (page, requests, output / "results.json")):
-        try:
-            check_writable(path)
-        except OSError as error:
-            fail_to_write(output if path.parent == output else path, error)
 
 
 def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) -> None:
