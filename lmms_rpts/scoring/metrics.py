@@ -12,15 +12,11 @@ _published = partial(Metric, kind="score", group="as in the paper", tested=False
 _diagnostic = partial(Metric, kind="score", group="diagnostics of the chains", tested=False)
 
 
-def _number(value: bool | None) -> float | None:
-    return None if value is None else float(value)
-
-
 METRICS = by_name(
     _published("rpts", lambda it: it.rpts, tested=True, words="mean score of the reasoning"),
     _published(
         "accuracy",
-        lambda it: _number(it.answer.correct),
+        lambda it: None if it.answer.correct is None else float(it.answer.correct),
         kind="share",
         tested=True,
         needs_answer=True,
@@ -28,7 +24,11 @@ METRICS = by_name(
     ),
     _published(
         "accuracy_rpts",
-        lambda it: _number(None if it.rpts is None else it.answer.correct and it.is_sound),
+        lambda it: (
+            None
+            if None in (it.rpts, it.answer.correct)
+            else float(it.answer.correct and is_sound(it.rpts, it.settings.threshold))
+        ),
         kind="share",
         needs_answer=True,
         words="right answers with an RPTS of at least 0.5",
@@ -36,7 +36,9 @@ METRICS = by_name(
     _published(
         "right_for_wrong_reason",
         lambda it: (
-            _number(not it.is_sound) if it.outcome == "scored" and it.answer.correct else None
+            float(not is_sound(it.rpts, it.settings.threshold))
+            if it.outcome == "scored" and it.answer.correct
+            else None
         ),
         kind="share",
         tested=True,

@@ -79,30 +79,26 @@ async def read(
     if missing or response is None:
         return _unread(question, response, str(missing))
     try:
-        return await _read(response, question, judge, options)
+        if options.form == "mixed":
+            form = question.form or form_of(question.answer, question.options)
+            options = replace(options, form=form)  # type: ignore[arg-type]
+        statement = options.form == "agree" and options.grade is None
+        part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
+        judged = part if options.source == "answer" else select_thinking(response)
+        if judged is None:
+            reading = _unread(question, response, NO_THINKING)
+            chain, transform = reading.chain, reading.transform
+        else:
+            chain, transform = await _read_steps(judged, question, judge, options)
+        if statement:
+            answer = await _read_stance(part, question, judge, options)
+        elif options.grade is not None or options.form == "none":
+            answer = _found_answer(part.spoken, question, options.grade)
+        else:
+            answer = await _read_answer(part.spoken, question, judge, options)
+        return Reading(question, response, chain, answer, transform)
     except Exception as error:
         return _unread(question, response, internal_error(error, "reading a response"))
-
-
-async def _read(response: str, question: Question, judge: Client, options: Options) -> Reading:
-    if options.form == "mixed":
-        form = question.form or form_of(question.answer, question.options)
-        options = replace(options, form=form)  # type: ignore[arg-type]
-    statement = options.form == "agree" and options.grade is None
-    part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
-    judged = part if options.source == "answer" else select_thinking(response)
-    if judged is None:
-        reading = _unread(question, response, NO_THINKING)
-        chain, transform = reading.chain, reading.transform
-    else:
-        chain, transform = await _read_steps(judged, question, judge, options)
-    if statement:
-        answer = await _read_stance(part, question, judge, options)
-    elif options.grade is not None or options.form == "none":
-        answer = _found_answer(part.spoken, question, options.grade)
-    else:
-        answer = await _read_answer(part.spoken, question, judge, options)
-    return Reading(question, response, chain, answer, transform)
 
 
 def _unread(question: Question, response: str | None, reason: str) -> Reading:

@@ -10,7 +10,7 @@ from pydantic import Field
 
 from lmms_rpts.base.schema import FieldError, Flag, Model, Number, Several, Share, Text, Whole
 from lmms_rpts.base.settings import Source
-from lmms_rpts.judging.types import NO_JUDGE, Verdict
+from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import (
     Clue,
     InvalidReference,
@@ -22,7 +22,7 @@ from lmms_rpts.reasoning import (
 )
 from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality, is_sound
+from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality
 from lmms_rpts.runs.record import FromJudge, Record, unset
 from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.question import Question
@@ -116,11 +116,6 @@ class Scoring(Model):
     )
     evidence: Evidence = unset("facts", "evidence for claims about images; omitted for `facts`")
 
-    @property
-    def comparable(self) -> bool:
-        """Whether the scores are comparable with those of other judges."""
-        return self.judge not in ("lexical", NO_JUDGE)
-
 
 class RptsRecord(Record):
     """The record of a response scored by RPTS."""
@@ -170,11 +165,6 @@ class RptsRecord(Record):
         """
         answer = self.answer
         return answer.correct is None and answer.error is not None and answer.by != "task"
-
-    @property
-    def is_sound(self) -> bool:
-        """Whether it has an RPTS at or above the threshold."""
-        return self.rpts is not None and is_sound(self.rpts, self.settings.threshold)
 
     def mean_of(self, modality: Modality, of: Callable[[float], float] = float) -> float | None:
         """The mean of the scores of steps of one kind, or of what ``of`` returns for them."""

@@ -54,7 +54,38 @@ class Judged:
 async def judge_steps(reading: Reading, judge: Client, options: Options) -> Judged:
     """Repair the chain of a response, and have the judge score each of its steps."""
     try:
-        return await _judge_steps(reading, judge, options)
+        question = reading.question
+        n_images, clues = len(question.visual_clue), question.textual_clue
+        chain = repair_chain(reading.chain, clues, n_images=n_images)
+        tree = build_tree(chain, n_images, len(clues))
+        evidence = _evidence(question, options)
+        fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
+        asked = {name: getattr(question, name) for name in fields}
+        plan = plan_steps(chain, asked, evidence)
+        scores = await asyncio.gather(
+            *(judge_step(each, question, judge, options) for each in plan)
+        )
+        steps = tuple(
+            JudgedStep(
+                premises=step.premises,
+                conclusion=step.conclusion.strip(),
+                height=tree.heights[at],
+                counts=tree.uses[at] > 0,
+                modality=modality(step),
+                score=score,
+                verdicts=verdicts,
+                note=note,
+            )
+            for at, (step, (score, verdicts, note)) in enumerate(
+                zip(chain.steps, scores, strict=True)
+            )
+        )
+        failed = (f"step {at}: {step.error}" for at, step in enumerate(steps) if step.score is None)
+        reason = reading.transform.error or next(failed, None)
+        # Once judging has ended, responses without steps must not be the only ones with a score: 0.
+        reason = reason or (None if steps else judge.stopped)
+        reason = NOT_JUDGED if judge.name == NO_JUDGE else reason
+        return Judged(reading, tree, steps, evidence, judge.name, reason)
     except Exception as error:
         reason = internal_error(error, "judging a response's steps")
         return unjudged(reading, judge.name, options, reason)
@@ -69,36 +100,6 @@ def unjudged(reading: Reading, judge: str, options: Options, reason: str) -> Jud
 
 def _evidence(question: Question, options: Options) -> Evidence:
     return options.evidence or ("facts" if question.reasoning else "image")
-
-
-async def _judge_steps(reading: Reading, judge: Client, options: Options) -> Judged:
-    question = reading.question
-    n_images, clues = len(question.visual_clue), question.textual_clue
-    chain = repair_chain(reading.chain, clues, n_images=n_images)
-    tree = build_tree(chain, n_images, len(clues))
-    evidence = _evidence(question, options)
-    fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
-    asked = {name: getattr(question, name) for name in fields}
-    plan = plan_steps(chain, asked, evidence)
-    scores = await asyncio.gather(*(judge_step(each, question, judge, options) for each in plan))
-    steps = tuple(
-        JudgedStep(
-            premises=step.premises,
-            conclusion=step.conclusion.strip(),
-            height=tree.heights[at],
-            counts=tree.uses[at] > 0,
-            modality=modality(step),
-            score=score,
-            verdicts=verdicts,
-            note=note,
-        )
-        for at, (step, (score, verdicts, note)) in enumerate(zip(chain.steps, scores, strict=True))
-    )
-    failed = (f"step {at}: {step.error}" for at, step in enumerate(steps) if step.score is None)
-    reason = NOT_JUDGED if judge.name == NO_JUDGE else reading.transform.error or next(failed, None)
-    # Where judging has ended, responses without steps must not be the only scored ones, as zeros.
-    reason = reason or (None if steps else judge.stopped)
-    return Judged(reading, tree, steps, evidence, judge.name, reason)
 
 
 async def judge_step(
