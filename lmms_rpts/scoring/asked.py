@@ -16,7 +16,10 @@ from lmms_rpts.base.schema import Model, Text, Whole, shown
 
 def as_text(value: object) -> str:
     """Any value of a document, as text for a record; None is empty."""
-    return "" if value is None else str(value)
+    try:
+        return "" if value is None else str(value)
+    except (ValueError, RecursionError):  # an integer of 5000 digits; lists a thousand deep
+        return f"this {type(value).__name__}"
 
 
 def _own_id(value: object) -> str | int | float | None:
