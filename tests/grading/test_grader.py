@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Sequence
 from typing import get_args
 
 from hypothesis import given
@@ -58,43 +57,6 @@ VALUES = [
     ("choice", "London or Paris", "London or Paris"), ("number", "Answer: x = 9", "9"),
     ("number", "There are 8 apples.", "8 apples"), ("number", "", ""),
 ]  # fmt: skip
-# gold answers, response, outcome: one of several is enough, and wrong is what none of them is
-SEVERAL = [
-    ("number", ("4", "5"), "5", "correct"), ("number", ("4", "5"), "The answer is 4.", "correct"),
-    ("number", ("4", "5"), "6", "incorrect"), ("number", ("4", "5"), "4 or 5", "undecided"),
-    ("number", ("4", "many"), "6", "undecided"), ("choice", ("A", "C"), "(C) Rome", "correct"),
-    ("choice", ("A", "C"), "Answer: B", "incorrect"),
-    ("text", ("red", "crimson"), "Answer: crimson", "correct"),
-    ("text", ("red", "crimson"), "Crimson", "correct"),
-]  # fmt: skip
-# ANLS of DocVQA: correct from a similarity of 0.5 on, 1 - edits / length of the longer text
-ANLS = [
-    ("Quarterly report", "Quarterly report", "correct"),
-    ("Quarterly report", "The answer is quarterly reports.", "correct"),
-    ("abcd", "abxy", "correct"), ("abcd", "axyz", "incorrect"), ("1994", "1984", "correct"),
-    ("Quarterly report", "Minutes", "incorrect"), ("Smith", "", "incorrect"),
-    (("Mr. Smith", "Smith"), "Smyth", "correct"), (("Mr. Smith", "Smith"), "Jones", "incorrect"),
-]  # fmt: skip
-# Relaxed accuracy of ChartQA: numbers within 5%, else equal texts
-RELAXED = [
-    ("20", "21", "correct"), ("20", "The answer is 19.", "correct"), ("20", "21.01", "incorrect"),
-    ("20", "18.9", "incorrect"), ("-20", "-19.5", "correct"), ("-20", "19.5", "incorrect"),
-    ("0", "0", "correct"), ("0", "0.01", "incorrect"), ("0.5", "0.52", "correct"),
-    ("1,200", "1230", "correct"), ("Blue", "blue", "correct"), ("Yes", "No", "incorrect"),
-]  # fmt: skip
-# gold answer, response, whether it is equal
-NUMBERS = [
-    ("123", "one hundred twenty-three", True), ("205", "two hundred and five", True),
-    ("100", "a hundred", True),
-    ("5", "five apples", True), ("31", "twenty eleven", False), ("10", "five five", False),
-    ("11", "ten one", False), ("115", "一百一十五", True), ("15", "十五", True),
-    ("200", "两百", True), ("100", "百", False), ("23", "二三十", False),
-    ("12 cm", "12 centimeters", True), ("12 cm", "12", True), ("12", "12 cm", True),
-    ("12 cm", "12 m", False), ("12 kg", "12 g", False), ("30°", "30 degrees", True),
-    ("5 m²", "5 square meters", True), ("5 m²", "5 m", False), ("12 元", "12元", True),
-    ("-12", "- 12", True), ("12", "- 12", False), ("0.25", ".25", True), ("25", ".25", False),
-    ("3/4", "0.75", True), ("50%", "50 percent", True), ("8", "2**8", False),
-]  # fmt: skip
 SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
@@ -136,30 +98,6 @@ def test_values(kind: Kind, response: str, value: str) -> None:
     assert (found.answer or "") == value
 
 
-@table("kind, golds, response, outcome", *SEVERAL)
-def test_several_right_answers(
-    kind: Kind, golds: Sequence[str], response: str, outcome: Outcome
-) -> None:
-    options = CITIES if kind == "choice" else ()
-    assert grade(response, golds, kind=kind, options=options).outcome == outcome
-
-
-@table("kind, gold, response, outcome", *[("anls", *row) for row in ANLS],
-       *[("relaxed", *row) for row in RELAXED])  # fmt: skip
-def test_similar_texts_and_close_numbers(
-    kind: Kind, gold: str | Sequence[str], response: str, outcome: Outcome
-) -> None:
-    assert grade(response, gold, kind=kind).outcome == outcome
-
-
-@table("gold, response, equal", *NUMBERS)
-def test_numbers_and_units(gold: str, response: str, equal: bool) -> None:
-    outcomes = {
-        grade(said, gold, kind="number").outcome for said in (response, f"Answer: {response}")
-    }
-    assert outcomes == {"correct"} if equal else "correct" not in outcomes
-
-
 def test_numbers_to_99_in_words() -> None:
     for number in range(100):
         tens, ones = divmod(number, 10)
@@ -169,12 +107,6 @@ def test_numbers_to_99_in_words() -> None:
         for word in (english, chinese):
             assert grade(word, str(number), kind="number").outcome == "correct", word
             assert grade(word, str(number + 1), kind="number").outcome != "correct", word
-
-
-def test_marks_are_small_letters_or_numbers() -> None:
-    for marks, response in (("abcd", "The answer is (c)."), ("1234", "3. red car")):
-        found = grade(response, marks[2], kind="choice", options=ANIMALS, marks=tuple(marks))
-        assert (found.outcome, found.answer) == ("correct", marks[2])
 
 
 def check(kind: Kind, response: str, gold: str) -> Outcome:
@@ -235,13 +167,3 @@ def test_4000_responses_of_odd_parts_are_graded() -> None:
         found = grade(response, gold, kind=kind, options=options, marks=marks if options else ())
         assert found.outcome in get_args(Outcome)
         assert kind != "choice" or found.outcome != "correct" or found.answer == marks[1]
-
-
-@table("response", "(İ)", "Answer: (ı)", "The answer is (ſ).")
-def test_letters_that_differ_from_marks_in_more_than_case(response: str) -> None:
-    assert grade(response, "A", kind="choice").outcome != "correct"
-
-
-def test_several_answers_to_a_problem_of_maths() -> None:
-    question = "女生有（   ）．\nA.16人\nB.18人"
-    assert grade("女生有18人。", ["B", "C"], kind="maths", question=question).outcome == "correct"
