@@ -5,9 +5,8 @@ from __future__ import annotations
 from hypothesis import given
 
 from lmms_rpts.reasoning import extract_chain, select_reasoning
-from lmms_rpts.reasoning.thinking import excerpt, select_thinking, split_thinking, strip_thinking
+from lmms_rpts.reasoning.thinking import excerpt, split_thinking, strip_thinking
 from tests.reasoning.strategies import texts
-from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
 STEPS = "Conclusion 0: from Image 0, the lorry is too high."
@@ -113,9 +112,3 @@ def test_an_excerpt(text: str, most: int, kept: str, left_out: int | None) -> No
     without = found.text.replace("[...]\n", "")
     assert found.left_out == len(text) - len(without)
     assert left_out in (None, found.left_out)
-
-
-def test_long_thinking_takes_linear_time() -> None:
-    for unit in ("From Image 0, it is. ", "Hmm.\n", "图片0显示。", "x", "So \n"):
-        thinking = f"<think>{unit * (300_000 // len(unit))}"
-        assert_linear_in_text(lambda text: select_thinking(text, 15_000), thinking)
