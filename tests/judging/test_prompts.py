@@ -145,24 +145,3 @@ def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     for name, said in told.items():
         with pytest.raises(JudgeConfigurationError, match=f"{name}.* .setting prompts.: .*{said}"):
             Prompts(tmp_path / name)
-
-
-@table(
-    "text",
-    "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}{{ facts | join | fence }}",
-    "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }} {{ conclusion | fence }}",
-    "x\n-----\nFirst: {{ facts[0] | fence }} of {{ facts | length }}",
-    "x\n-----\n{% set fact = conclusion | fence %}{{ fact }}",
-    "x\n-----\n{% filter upper %}a{% endfilter %}{{ conclusion | trim | fence }}",
-    MINE,
-)
-def test_a_custom_template_keeps_texts_fenced_and_below_the_line(folder: Folder, text: str) -> None:
-    mine = Prompts(folder({"en/image.jinja": text}))
-    benign = mine.render("image", "en", **FIELDS["image"])
-    assert benign[0]["content"] == text.partition("\n-----\n")[0]
-    assert marks(benign[1]["content"])[0] == marks(benign[1]["content"])[1] > 0
-    for hostile in HOSTILE:
-        system, user = mine.render("image", "en", facts=[hostile], conclusion=hostile)
-        assert system == benign[0]
-        assert marks(user["content"]) == marks(benign[1]["content"])
-        assert fence(hostile) in user["content"]
