@@ -1,6 +1,5 @@
 """The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
-from lmms_rpts.reasoning.answer_lines import Answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step, format_chain, parse_chain
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.planning import (
@@ -27,7 +26,6 @@ from lmms_rpts.reasoning.tree import (
 )
 
 __all__ = [
-    "Answer",
     "Clue",
     "Extraction",
     "FixedScore",
