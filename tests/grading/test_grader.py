@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.grading.grader import Kind, Outcome, find_final_answer, gold_fault, grade, infer_kind
+from tests.grading.corpus import Row, corpus
 from tests.support.tables import table
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -17,46 +18,6 @@ GOLD = {
     "choice": "B", "number": "8 cm", "text": "Eiffel Tower", "agree": "agree", "maths": "8",
     "anls": "Eiffel Tower", "relaxed": "8",
 }  # fmt: skip
-# kind, options, gold answer, text of the error; empty: it can be graded
-FAULTS = [
-    ("choice", CITIES, "B", ""), ("choice", CITIES, "(c)", ""), ("choice", CITIES, "rome", ""),
-    ("choice", CITIES, "B. Paris", ""), ("choice", (), "J", ""), ("choice", (), "b", ""),
-    ("choice", CITIES, "D", "D"), ("choice", CITIES, "Berlin", "Berlin"),
-    ("choice", CITIES, "", "''"), ("choice", CITIES, "B. Rome", "B. Rome"),
-    ("choice", ("x", "x"), "x", "x"), ("choice", ("B", "A"), "A", "A"), ("choice", (), "K", "K"),
-    ("choice", ("x",) * 27, "A", "27"), ("choice", ("x", "x"), "B", ""),
-    ("number", (), "4", ""), ("number", (), "1,250", ""), ("number", (), "-3.5", ""),
-    ("number", (), "3/4", ""), ("number", (), "50%", ""), ("number", (), "$12.50", ""),
-    ("number", (), "1.2e3", ""), ("number", (), "１２", ""), ("number", (), "four", ""),
-    ("number", (), "四", ""), ("number", (), "12 cm", ""), ("number", (), "5 km/h", ""),
-    ("number", (), "", "''"), ("number", (), "many", "many"), ("number", (), "3-4", "3-4"),
-    ("number", (), "3,5", "3,5"), ("number", (), "1/0", "1/0"), ("number", (), "3:45", "3:45"),
-    ("text", (), "Paris", ""), ("text", (), "猫", ""), ("text", (), " ", "empty"),
-    ("text", (), "...", "letter"), ("text", (), "x" * 2001, "2001"),
-    ("agree", (), "disagree", ""), ("agree", (), "yes", "yes"),
-]  # fmt: skip
-# gold answer, options, its kind
-INFERRED = [
-    ("B", CITIES, "choice"), ("Rome", CITIES, "choice"), ("B", (), "choice"), ("K", (), "text"),
-    ("12 cm", (), "number"), ("four", (), "number"), ("Paris", (), "text"), ("4", CITIES, "number"),
-    ("4", ("3", "4"), "choice"),
-]  # fmt: skip
-# response, the final answer that it states
-STATED = [
-    ("The answer is **B**.", "B"), ("So \\boxed{\\frac{3}{4}}", "3/4"), ("", ""), ("...", ""),
-    ("Answer: St. Louis", "St. Louis"), ("First this.\n\nIt is a red car.", "It is a red car"),
-    ("答案：红色", "红色"), ("<think>B</think>", ""), ("Answer:", ""), ("$x = 8$", "x = 8"),
-    ("Final answer: 12 cm", "12 cm"), ("### Answer\n\nParis", "Paris"), ("<answer>C</answer>", "C"),
-    ("先算 2+3=5。\n答案：5", "5"), ("The answer is 7. Let me know if you have questions.", "7"),
-    ("Sum: 9.\r\n\r\nAnswer: 9\r\n", "9"),
-    ("Answer: Rome\n\nQuestion: And Peru?\nAnswer: Lima", "Rome"),
-]  # fmt: skip
-# kind, response, the value that the grade shows
-VALUES = [
-    ("choice", "The answer is (b) Paris.", "B"), ("choice", "It is Paris.", "B"),
-    ("choice", "London or Paris", "London or Paris"), ("number", "Answer: x = 9", "9"),
-    ("number", "There are 8 apples.", "8 apples"), ("number", "", ""),
-]  # fmt: skip
 SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
@@ -73,29 +34,24 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@table("kind, options, answer, fault", *FAULTS)
-def test_gold_answers(kind: Kind, options: tuple[str, ...], answer: str, fault: str) -> None:
-    found = gold_fault(kind, answer, options)
-    assert (found is None) == (not fault)
-    assert fault in (found or "")
-    if fault:
-        assert grade(answer, answer, kind=kind, options=options).outcome != "correct"
-
-
-@table("answer, options, kind", *INFERRED)
-def test_kind_of_a_gold_answer(answer: str, options: tuple[str, ...], kind: Kind) -> None:
-    assert infer_kind(answer, options) == kind
-
-
-@table("response, answer", *STATED)
-def test_final_answers(response: str, answer: str) -> None:
-    assert find_final_answer(response) == answer
-
-
-@table("kind, response, value", *VALUES)
-def test_values(kind: Kind, response: str, value: str) -> None:
-    found = grade(response, GOLD[kind], kind=kind, options=CITIES)
-    assert (found.answer or "") == value
+@table("row", *corpus("answers.jsonl"))
+def test_answers(row: Row) -> None:
+    """``answers.jsonl``: the error of a gold answer (empty: none), its kind, the final answer that
+    a response states, or the value that its grade shows."""
+    gold, options, said = row.get("gold", ""), row.get("options", []), row["said"]
+    if row["test"] == "fault":
+        found = gold_fault(row["kind"], gold, options)
+        assert said in (found or "")
+        assert (found is None) == (not said)
+        outcome = grade(gold, gold, kind=row["kind"], options=options).outcome
+        assert not said or outcome != "correct"
+    elif row["test"] == "kind":
+        assert infer_kind(gold, options) == said
+    elif row["test"] == "statement":
+        assert find_final_answer(row["response"]) == said
+    else:
+        graded = grade(row["response"], gold, kind=row["kind"], options=options)
+        assert (graded.answer or "") == said
 
 
 def test_numbers_to_99_in_words() -> None:

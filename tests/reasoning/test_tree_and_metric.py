@@ -161,19 +161,3 @@ def test_no_error(wrong: dict[str, float]) -> None:
 )  # fmt: skip
 def test_modality(premises: str, kind: str) -> None:
     assert modality(step(f"{premises} > A")) == kind
-
-
-@given(sound_chains(), st.data())
-def test_the_path_leads_from_the_error_to_the_root(drawn, data: st.DataObject) -> None:
-    built = build_tree(drawn, 3, 3)
-    count = len(drawn.steps)
-    judged = data.draw(st.lists(st.floats(0, 1), min_size=count, max_size=count))
-    found = locate_error(built, judged)
-    wrong = [at for at in range(count) if built.uses[at] and judged[at] < 0.5]
-    if found is None:
-        assert not wrong
-        return
-    assert found.step == wrong[0] == found.path[0]
-    assert found.path[-1] == built.root
-    for below, above in zip(found.path, found.path[1:], strict=False):
-        assert above in built.parents[below]
