@@ -143,20 +143,14 @@ class InferenceQuery:
 
 @dataclass(frozen=True, slots=True)
 class FixedScore:
-    """A step that needs no judge: its score is known for the given ``reason``."""
+    """A step that needs no judge: its score, or why it has none, is known."""
 
-    score: float
+    score: float | None
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """A step from images that are not at hand: it has no score, for the given ``reason``."""
-
-    reason: str = "the question's images are not available"
-
-
-StepQuery = ImageQuery | InferenceQuery | FixedScore | Unseen
+UNSEEN = FixedScore(None, "the question's images are not available")
+StepQuery = ImageQuery | InferenceQuery | FixedScore
 
 
 def plan_steps(
@@ -167,7 +161,7 @@ def plan_steps(
     For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge does not
     see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
     other steps, an ``InferenceQuery``. Invalid references add no premise. A step from an image that
-    is not at hand is ``Unseen``.
+    is not at hand is ``UNSEEN``.
 
     Args:
         chain: a repaired chain.
@@ -184,7 +178,7 @@ def plan_steps(
         numbers = [clue.index for clue in step.premises if clue.kind == "image"]
         images = tuple(dict.fromkeys(n for n in numbers if n is not None and n < n_images))
         if numbers and not known:
-            plan.append(Unseen())
+            plan.append(UNSEEN)
             continue
         match step.premises:
             case (Clue("image", int(index)),):

@@ -240,16 +240,14 @@ def modality(step: Step) -> Modality:
     return "mixed"
 
 
-def locate_error(
-    tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
-) -> StepError | None:
-    """The first step, in reasoning order, that scores below ``wrong_below``; None if none does.
+def locate_error(tree: ReasoningTree, step_scores: Sequence[float]) -> StepError | None:
+    """The first step, in reasoning order, that scores below 0.5; None if none does.
 
     Only steps that the root depends on count: an unrelated remark is not an error of the argument.
     """
     if len(step_scores) != len(tree.uses):
         raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
-    wrong = (at for at, each in enumerate(step_scores) if tree.uses[at] and each < wrong_below)
+    wrong = (at for at, each in enumerate(step_scores) if tree.uses[at] and each < WRONG_BELOW)
     first = next(wrong, None)
     if first is None:
         return None

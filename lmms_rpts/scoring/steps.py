@@ -15,7 +15,6 @@ from lmms_rpts.reasoning import (
     ReasoningChain,
     ReasoningTree,
     StepQuery,
-    Unseen,
     build_tree,
     combine_answers,
     modality,
@@ -23,7 +22,7 @@ from lmms_rpts.reasoning import (
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, UNSEEN
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import Reading, internal_error
@@ -111,8 +110,8 @@ async def judge_step(
     """
     if isinstance(query, FixedScore):
         return query.score, (), query.reason
-    if isinstance(query, Unseen) or (query.images and question.images is None):
-        return None, (), Unseen().reason
+    if query.images and question.images is None:
+        return None, (), UNSEEN.reason
 
     if isinstance(query, ImageQuery):
         kind, name = "image", "facts"

@@ -99,15 +99,3 @@ def test_any_arithmetic_is_read_or_refused(text: str) -> None:
 def test_whole_numbers_are_right_only_if_equal(one: int, other: int) -> None:
     found = outcome(str(other), f"答案：{one}")
     assert (found == "correct") == (one == other)
-
-
-@table("part", "(", r"\frac{", "{", "1+", "√", "**", "是1，", "x=1或", "(1)", "9^", "①")
-@table("gold", "5", "26\n36", "x>3", "平行", "√", "(1)5\n(2)6")
-def test_long_and_nested_texts_are_graded(part: str, gold: str) -> None:
-    assert outcome(gold, part * 20_000) != "correct"
-    assert outcome(part * 20_000, "5", part * 20_000) != "correct"
-
-
-@given(st.text(max_size=60), st.sampled_from(["5", "x=2", "(1,2)", "A", "√", "①③", "平行", "x<3"]))
-def test_any_text_is_graded(response: str, gold: str) -> None:
-    assert outcome(gold, response, response) in ("correct", "incorrect", "undecided")
