@@ -9,7 +9,7 @@ import re
 import unicodedata
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step, parse_chain
 from lmms_rpts.reasoning.tree import modality
@@ -114,31 +114,23 @@ def repair_chain(
 
 
 @dataclass(frozen=True, slots=True)
-class ImageQuery:
-    """Does ``conclusion`` agree with the evidence about the image?
+class Query:
+    """A question to a judge about a step.
 
-    ``facts`` are the conclusions of the gold reasoning from the image; if there are several, each
-    alone and all joined with ``; ``. ``images``: numbers of the images that the judge sees.
+    Attributes:
+        kind: ``image``: does the conclusion agree with the evidence about the image? ``inference``:
+            does it follow from the premises, in the situation that ``context`` describes?
+        rounds: the evidence of the question, and of a second one. For an image, the conclusions of
+            the gold reasoning from it; if there are several, each alone and all joined with ``; ``.
+            For an inference, its premises; then these, all textual clues and earlier conclusions.
+        images: numbers of the images that the judge sees.
     """
 
-    facts: tuple[str, ...]
+    kind: Literal["image", "inference"]
     conclusion: str
+    rounds: tuple[tuple[str, ...], ...]
     images: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceQuery:
-    """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
-
-    ``fallback_premises`` are the premises of the second question: the premises, all textual clues
-    and all earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
-    """
-
-    context: str
-    premises: tuple[str, ...]
-    conclusion: str
-    fallback_premises: tuple[str, ...]
-    images: tuple[int, ...] = ()
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -150,7 +142,7 @@ class FixedScore:
 
 
 UNSEEN = FixedScore(None, "the question's images are not available")
-StepQuery = ImageQuery | InferenceQuery | FixedScore
+StepQuery = Query | FixedScore
 
 
 def plan_steps(
@@ -158,10 +150,10 @@ def plan_steps(
 ) -> list[StepQuery]:
     """Plan one query for each step of a repaired chain, in order.
 
-    For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge does not
-    see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
-    other steps, an ``InferenceQuery``. Invalid references add no premise. A step from an image that
-    is not at hand is ``UNSEEN``.
+    For a step from one image alone, one about the image, or a ``FixedScore``: 1 if the judge does
+    not see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
+    other steps, one about the inference. Invalid references add no premise. A step from an image
+    that is not at hand is ``UNSEEN``.
 
     Args:
         chain: a repaired chain.
@@ -192,7 +184,8 @@ def plan_steps(
                     single = facts.get(index, [])
                     joined = ["; ".join(single)] if single else []
                     distinct = tuple(dict.fromkeys([*single, *joined]))
-                    plan.append(ImageQuery(distinct, step.conclusion, images if shows else ()))
+                    seen = images if shows else ()
+                    plan.append(Query("image", step.conclusion, (distinct,), seen))
             case _:
                 texts: list[str] = []  # what the premises stand for
                 for clue in step.premises:
@@ -208,11 +201,9 @@ def plan_steps(
                         texts.append(conclusions[clue.index])
                 premises = tuple(dict.fromkeys(texts))
                 more = (*premises, *question["textual_clue"], *conclusions[:at])
-                fallback = tuple(dict.fromkeys(more))
-                shown = images if shows else ()
-                plan.append(
-                    InferenceQuery(question["context"], premises, step.conclusion, fallback, shown)
-                )
+                rounds, seen = (premises, tuple(dict.fromkeys(more))), images if shows else ()
+                context = question["context"]
+                plan.append(Query("inference", step.conclusion, rounds, seen, context))
     return plan
 
 

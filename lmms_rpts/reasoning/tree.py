@@ -41,11 +41,6 @@ class ReasoningTree:
     uses: tuple[int, ...]
     invalid: tuple[InvalidReference, ...]
 
-    @property
-    def root(self) -> int | None:
-        """Index of the root step, None for an empty chain."""
-        return len(self.heights) - 1 if self.heights else None
-
 
 def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningTree:
     """Build the tree of a chain, in time linear in the number of premises."""

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -11,7 +10,6 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
     FixedScore,
-    ImageQuery,
     ReasoningChain,
     ReasoningTree,
     StepQuery,
@@ -113,20 +111,14 @@ async def judge_step(
     if query.images and question.images is None:
         return None, (), UNSEEN.reason
 
-    if isinstance(query, ImageQuery):
-        kind, name = "image", "facts"
-        rounds: list[Sequence[str]] = [query.facts]
-        fields: dict[str, Any] = {}
-    else:
-        kind, name = "inference", "premises"
-        rounds = [query.premises, query.fallback_premises]
-        fields = {"context": query.context}
-    fields |= {"conclusion": query.conclusion}
-    fields |= {"images": tuple((question.images or ())[at] for at in query.images)}
+    images = tuple((question.images or ())[at] for at in query.images)
+    fields: dict[str, Any] = {"conclusion": query.conclusion, "images": images}
+    if query.kind == "inference":
+        fields["context"] = query.context
     verdicts, scores = list[Verdict](), list[float]()
-    for given in map(tuple, rounds):
-        fields[name] = given
-        request = options.prompts.request(kind, question.language, **fields)
+    for given in query.rounds:
+        fields["facts" if query.kind == "image" else "premises"] = given
+        request = options.prompts.request(query.kind, question.language, **fields)
         verdict = await judge.ask(request)
         texts = tuple(text.strip() for text in given)
         verdicts.append(verdict.model_copy(update={"evidence": texts, "images": query.images}))

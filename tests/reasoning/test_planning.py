@@ -11,8 +11,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.reasoning import (
     FixedScore,
-    ImageQuery,
-    InferenceQuery,
+    Query,
     ReasoningChain,
     build_tree,
     combine_answers,
@@ -48,11 +47,11 @@ def plan_one(steps: str) -> Any:
 
 def test_an_image_is_compared_with_each_of_its_facts_and_all() -> None:
     query = plan_one("i0 > It is high.")
-    assert (type(query), query.conclusion) == (ImageQuery, "It is high.")
-    *single, joined = query.facts
+    assert (query.kind, query.conclusion) == ("image", "It is high.")
+    *single, joined = query.rounds[0]
     assert stripped(single) == [HIGH, HEAVY]
     assert joined.split("; ") == single
-    assert stripped(plan_one("i1 > Water.").facts) == [RIVER]
+    assert stripped(plan_one("i1 > Water.").rounds[0]) == [RIVER]
 
 
 @table("index", 3, 4, 10**30)
@@ -82,9 +81,9 @@ def test_images_without_a_question(index: int) -> None:
 )
 def test_premises(steps: str, expected: list[str]) -> None:
     query = plan_one(steps)
-    assert isinstance(query, InferenceQuery)
-    assert (query.context, query.conclusion) == (BRIDGE, steps[-1])
-    assert stripped(query.premises) == expected
+    assert isinstance(query, Query)
+    assert (query.kind, query.context, query.conclusion) == ("inference", BRIDGE, steps[-1])
+    assert stripped(query.rounds[0]) == expected
 
 
 @table(
@@ -100,9 +99,7 @@ def test_how_two_answers_combine(first: float, second: float | None, score: floa
 
 
 @table("steps, unseen", ("i0 > A; t0 > B; c0 > C", {0}), ("i0 i1 > A; i0 t0 > B; c0 > C", {0, 1}))
-def test_claims_about_images_that_are_not_at_hand(
-    steps: str, unseen: set[int]
-) -> None:
+def test_claims_about_images_that_are_not_at_hand(steps: str, unseen: set[int]) -> None:
     """A log without its pictures: the model is not to blame."""
     doc = {**DOC, "visual_clue": [], "reasoning": [], "images_known": False}
     for evidence in EVIDENCE:
