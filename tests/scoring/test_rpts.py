@@ -245,16 +245,6 @@ def lexical(*responses: str | None, **changes: Any) -> list[RptsRecord]:
     return records_of(*responses, docs=[make_doc(**changes) for _ in responses])
 
 
-@table("known, image", (True, "Image 0"), (False, "Image 0"), (False, "Image 3"))
-def test_claims_about_images_that_are_not_at_hand(known: bool, image: str) -> None:
-    """Their number is not known either: the claim is no fault of the model."""
-    (first,) = lexical(STEPS.replace("Image 0", image), images_known=known)
-    step = first.steps[0]
-    assert (step.score is None) is not known
-    assert first.outcome == ("scored" if known else "unscored")
-    assert known or "image" in str(first.reason)
-
-
 def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) -> None:
     lexical(*[STEPS] * 18, "I agree.", None)
     said = "\n".join(logged)
