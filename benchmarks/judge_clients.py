@@ -32,7 +32,7 @@ from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request
 from lmms_rpts.reasoning import FixedScore, ImageQuery
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.scoring.work import ordered, run_async
 
 REPEATS = 3
 

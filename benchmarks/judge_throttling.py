@@ -31,7 +31,7 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.scoring.work import ordered, run_async
 
 AT_ONCE, RATE = 8, 20.0
 SHARE = 0.1

@@ -32,8 +32,8 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.reasoning import parse_chain, plan_steps, repair_chain
-from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.steps import judge_step
+from lmms_rpts.scoring.work import ordered, run_async
 from tests.support.reference import find_reference
 
 LANGUAGE: Literal["en"] = "en"

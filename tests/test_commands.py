@@ -9,11 +9,14 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
+import lmms_rpts
 from lmms_rpts.cli import app
+from lmms_rpts.judging.budget import guess_tokens
 from tests.support.environment import VARIABLES
 from tests.support.judge_server import JudgeServer, by_prompt
 from tests.support.tables import table
 
+CAREFUL = str(Path(lmms_rpts.__file__).parent / "demo" / "responses" / "careful.jsonl")
 Command = Callable[..., Result]
 
 
@@ -78,28 +81,24 @@ def test_a_wrong_question_gets_one_clear_answer(
     assert "Traceback" not in failed.output
 
 
-def test_an_estimate_fits_what_is_asked(command: Command, monkeypatch: pytest.MonkeyPatch) -> None:
+@table("evidence", "facts", "image")
+def test_an_estimate_fits_what_is_asked(
+    command: Command, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, evidence: str
+) -> None:
     """Compared with the calls and tokens of a real run of the same responses."""
-    from lmms_rpts import estimate_need
-    from lmms_rpts.filters.rpts import ScoreFilter, TransformFilter
-    from lmms_rpts.judging.budget import guess_tokens
-    from lmms_rpts.tasks.rpts_eval.task import load
-
-    docs = load("demo").documents
-    responses = ["\n".join([*doc["reasoning"], "Final answer: agree"]) for doc in docs]
+    monkeypatch.setenv("LMMS_RPTS_EVIDENCE", evidence)
+    said = command("estimate", "rpts_demo", "--samples", CAREFUL).output
     with JudgeServer(by_prompt()) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.url)
-        monkeypatch.setenv("LMMS_RPTS_JUDGE", "openai:m")
-        monkeypatch.setenv("LMMS_RPTS_CACHE", "off")
-        read = TransformFilter().apply([[response] for response in responses], docs)
-        ScoreFilter().apply(read, docs)
-    sent = sum(guess_tokens(m["content"]) for body in server.requests for m in body["messages"])
-    needs = estimate_need(docs, responses=responses)
-    assert needs.saved is not None
-    assert needs.saved.calls == pytest.approx(server.calls, rel=0.3)
-    assert needs.saved.usage.input_tokens == pytest.approx(sent, rel=0.3)
-    assert server.calls < needs.likely.calls
-    assert sent < needs.likely.usage.input_tokens
+        command("score", CAREFUL, "--judge", "openai:m", "-o", str(tmp_path / "out"))
+    sent = sum(
+        guess_tokens(str(m["content"])) for body in server.requests for m in body["messages"]
+    )
+    these, likely = figures(said, "these responses"), figures(said, "95% ")
+    assert these[0] == pytest.approx(server.calls, rel=0.3)
+    assert server.calls < likely[0]
+    if evidence == "facts":  # without images
+        assert these[1] == pytest.approx(sent, rel=0.3)
 
 
 def test_a_file_of_settings_is_named_before_the_command(

@@ -7,6 +7,7 @@ import itertools
 import json
 import math
 import os
+import re
 import resource
 import signal
 import subprocess
@@ -214,31 +215,40 @@ def test_the_validity_of_the_judge_is_told_and_kept(data: Path) -> None:
 # --- how it ends ---------------------------------------------------------------------------------
 
 
-def test_judging_that_stops_saves_what_was_judged(data: Path) -> None:
+@table(
+    "status, failing, code, words",
+    (401, range(7, 99), 1, "Judging stopped: .*no credit.*Judge replies are cached in"),
+    (422, range(4, 5), 0, "1 judge requests failed. Judge replies are cached in"),
+)
+def test_the_same_command_again_asks_for_the_rest_and_replaces_the_results(
+    data: Path, status: int, failing: range, code: int, words: str
+) -> None:
     calls = itertools.count()
 
     def answer(body: Body) -> str | ServerReply:
-        return oracle.answer(body) if next(calls) < 7 else ServerReply("no credit", status=401)
+        fails = next(calls) in failing
+        return ServerReply("no credit", status=status) if fails else oracle.answer(body)
 
-    responses = write(data / "free.jsonl", *FREE)
+    out = data / f"out-{status}"
+    command = [write(data / "free.jsonl", *FREE), "--judge", "openai:m", "-o", out]
     with JudgeServer(answer) as server:
-        words = [responses, "--judge", "openai:m", "-o", data / "out"]
         env = judge_at(server) | {"LMMS_RPTS_CONCURRENCY": "1"}
-        env["LMMS_RPTS_CACHE"] = str(data / "cache")
-        done = invoke(*words, env=env)
-        outcomes = [each.outcome for each in run_in(data / "out").responses]
-        assert "no credit" in str(run_in(data / "out").stopped)
+        env["LMMS_RPTS_CACHE"] = str(out / "cache")
+        done = invoke(*command, env=env)
+        outcomes = [each.outcome for each in run_in(out).responses]
+        assert ("no credit" in str(run_in(out).stopped)) == (code == 1)
         calls = itertools.count(-1000)
-        again = invoke(*words, env=env)
-    assert done.exit_code == 1
-    assert "Judging stopped: " in done.output
-    assert "no credit" in done.output
+        again = invoke(*command, env=env)
+    assert done.exit_code == code
+    assert re.search(words, done.output)
     assert f"OPENAI_BASE_URL={server.url}" in done.output
     assert "sk-of-the-test" not in done.output
     assert Counter(outcomes)["unscored"] > 0
-    assert again.exit_code == 0, again.output
-    # The first run, which would count as a round, is replaced.
-    assert {each.outcome for each in run_in(data / "out").responses} == {"scored"}
+    assert (again.exit_code, "failed" in again.output) == (0, False), again.output
+    # The first run, which would count as a round, is replaced; another part of the data is not.
+    assert {each.outcome for each in run_in(out).responses} == {"scored"}
+    invoke(command[0], "--judge", "lexical", "--offset", 1, "-o", out)
+    assert len(lr.read_runs([out])) == 2
 
 
 def test_status_1_where_nothing_was_judged(data: Path) -> None:
@@ -248,55 +258,31 @@ def test_status_1_where_nothing_was_judged(data: Path) -> None:
     assert done.exit_code == 1, done.output
 
 
-def test_the_same_command_again_asks_for_the_failed_rest_and_replaces_its_results(
-    data: Path,
-) -> None:
-    words = [write(data / "free.jsonl", *FREE), "--judge", "openai:m", "-o", data / "out"]
-    calls = itertools.count()
-
-    def answer(body: Body) -> str | ServerReply:
-        return oracle.answer(body) if next(calls) != 4 else ServerReply("odd", status=422)
-
-    with JudgeServer(answer) as server:
-        env = judge_at(server) | {"LMMS_RPTS_CACHE": str(data / "cache")}
-        first, asked = invoke(*words, env=env), server.calls
-        invoke(*words, "--offset", "1", env=env)
-        once = len(lr.read_runs([data / "out"]))
-        again = invoke(*words, env=env)
-    assert "1 judge requests failed. Judge replies are cached in" in first.output
-    assert "failed" not in again.output
-    assert server.calls > asked
-    assert len(lr.read_runs([data / "out"])) == once == 2
-
-
-def start(folder: Path, server: JudgeServer) -> subprocess.Popen[str]:
-    env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"]}
-    return subprocess.Popen(
-        [COMMAND, "score", str(folder / "free.jsonl"), "--judge", "openai:m"],
-        env=env | {"LMMS_RPTS_CACHE": str(folder / "cache"), "LMMS_RPTS_CONCURRENCY": "1"},
-        cwd=folder,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-        preexec_fn=restore_sigint,
-    )
-
-
 @pytest.mark.slow
 @table("number, status", (signal.SIGINT, 130), (signal.SIGHUP, 130), (signal.SIGKILL, -9))
 def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
     data: Path, tmp_path: Path, number: signal.Signals, status: int
 ) -> None:
-    write(tmp_path / "free.jsonl", *FREE)
-    asked = Counter[str]()
+    responses, asked = write(tmp_path / "free.jsonl", *FREE), Counter[str]()
 
     def answer(body: Body) -> str:
         asked[json.dumps(body["messages"])] += 1
         return oracle.answer(body)
 
     with JudgeServer(answer) as server:
-        process = start(tmp_path, server)
+        env = clean_environment() | judge_at(server) | {"RPTS_PATH": os.environ["RPTS_PATH"]}
+        env |= {"LMMS_RPTS_CACHE": str(tmp_path / "cache"), "LMMS_RPTS_CONCURRENCY": "1"}
+        command = [COMMAND, "score", str(responses), "--judge", "openai:m"]
+        process = subprocess.Popen(
+            command,
+            env=env,
+            cwd=tmp_path,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            start_new_session=True,
+            preexec_fn=restore_sigint,
+        )
         wait_until(lambda: server.calls >= 4, process.poll)
         os.killpg(process.pid, number)
         output, _ = process.communicate(timeout=LONGEST)
@@ -307,10 +293,8 @@ def test_an_end_from_outside_leaves_no_files_and_asks_nothing_twice(
         if status == 130:
             assert "never awaited" not in output
             assert "To request only the rest, run the same command again" in output
-            assert f"lmms-rpts score {tmp_path / 'free.jsonl'} --judge openai:m" in output
-        again = start(tmp_path, server)
-        output, _ = again.communicate(timeout=LONGEST)
-    assert again.returncode == 0, output
+            assert f"lmms-rpts score {responses} --judge openai:m" in output
+        subprocess.run(command, env=env, cwd=tmp_path, check=True, timeout=LONGEST)
     # Only the call that was under way is repeated.
     assert sum(count - 1 for count in asked.values()) <= 1
 
@@ -369,12 +353,17 @@ def test_rows_of_a_task_under_a_running_loop(data: Path) -> None:
     ([{"response": "x"}], {}, "question"),
     ([ROW], {"judge": "opnai:x"}, "Did you mean openai"),
     ([ROW], {"evidense": "image"}, "evidence"),
-    ([ROW, {"question": "Why?", "respones": "x"}], {}, "row 1 has no response.*respones"),
+    (
+        [ROW, {"question": "Why?", "respones": "x"}],
+        {},
+        "row 1 is no dictionary with a response.*respones",
+    ),
     ([ROW | {"response": 3}], {}, "row 0: response should be a text or None, not 3"),
-    (ROW, {}, "row 0 should be a dictionary, not 'question'.*DataFrame"),
+    (ROW, {}, "row 0 is no dictionary.*'question'.*DataFrame"),
     ([ROW | {"images": ["a.png"]}], {}, "row 0: there is no gold reasoning.*has no vision"),
     ([{"id": 99, "response": "x"}], {"task": "rpts_eval_en"}, "id 99"),
     ([ROW], {"task": "rpts_evil"}, "rpts_eval"),
+    ([{"id": 0, "response": "x"}], {"task": "rpts_eval"}, "is a group: .*rpts_eval_en"),
 )
 def test_mistakes_in_python(data: Path, rows: Any, options: Any, named: str) -> None:
     with pytest.raises(UserError, match=named):

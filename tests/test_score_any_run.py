@@ -124,12 +124,11 @@ def test_what_a_filter_left_of_responses_is_refused(tmp_path: Path) -> None:
 
 @table(
     "row, named",
-    ({"doc_id": "x"}, 'by "id" (\'x\'); use "doc_id"'),
+    ({"doc_id": "x"}, "doc_id x of colours"),
     ({"doc_id": 10**17}, "doc_id 100000000000000000 of colours"),
-    ({"doc_id": "9" * 5000}, 'use "doc_id"'),
+    ({"doc_id": "9" * 5000}, "Do they belong to other data?"),
     ({"task": "zzzz_qqqq"}, "Unknown task 'zzzz_qqqq' of lmms-eval"),
-    ({"task": "../evil"}, "is not a valid task name"),
-    ({"task": "--help"}, "is not a valid task name"),
+    ({"task": "../evil"}, "Unknown task '../evil' of lmms-eval"),
     ({"task": "evil"}, "Unknown task 'evil' of lmms-eval"),
 )
 def test_samples_that_cannot_be_scored(tmp_path: Path, row: dict[str, Any], named: str) -> None:
@@ -158,9 +157,6 @@ def test_repeats_and_a_part_of_the_documents(tmp_path: Path) -> None:
     assert found == {0: [True, None], 1: [True, True]}, done.output
 
 
-# --- tasks of ours, whose answers are graded ------------------------------------------------------
-
-
 def test_the_steps_of_responses_whose_answers_we_grade(tmp_path: Path) -> None:
     """``rome_geo`` alone would grade the answers again."""
     for name in ("rome", "cmmath"):
@@ -175,34 +171,26 @@ def test_the_steps_of_responses_whose_answers_we_grade(tmp_path: Path) -> None:
         "LMMS_RPTS_EVIDENCE": "facts",
     }
     tasks = ("rome_geo", "cmmath_steps", "reform_gqa")
-    texts = [
-        f"Conclusion 0: from Image 0, {at}\nConclusion 1: from Conclusion 0, so\n(A)"
+    text = "Conclusion 0: from Image 0, {}\nConclusion 1: from Conclusion 0, so\n(A)"
+    rows = [
+        {"task": task, "doc_id": at, "response": text.format(at)}
+        for task in tasks
         for at in range(2)
     ]
-    rows = [
-        {"task": task, "doc_id": at, "response": text}
-        for task in tasks
-        for at, text in enumerate(texts)
-    ]
-    samples = write(tmp_path / "said.jsonl", *rows)
-    plain = run_lmms_eval(
-        tmp_path / "out",
-        *("--model", "replay", "--model_args", f"samples={samples}", "--limit", "2"),
-        *("--tasks", ",".join(tasks)),
-        env=env,
-    )
+    model = f"samples={write(tmp_path / 'said.jsonl', *rows)}"
+    words = ("--model", "replay", "--model_args", model, "--limit", "2", "--tasks", ",".join(tasks))
+    plain = run_lmms_eval(tmp_path / "out", *words, env=env)
     for task in tasks:
-        output = tmp_path / task
-        command = [COMMAND, "score", str(plain.folder), "--task", f"{task}_rpts", "-o", str(output)]
-        done = run(command, env=env)
-        assert done.returncode == 0, done.stdout
-        records = records_of(Run(done.stdout, 0, output), f"{task}_rpts")
+        output, name = tmp_path / task, f"{task}_rpts"
+        done = run(
+            [COMMAND, "score", str(plain.folder), "--task", name, "-o", str(output)], env=env
+        )
+        records = records_of(Run(done.stdout, 0, output), name)
         assert len(records) == 2, done.stdout
         for at, record in records.items():
             assert len(record["steps"]) == 2
-            assert record["instance"]["visual_clue"] == [f"{task}_rpts#{at}/0"]
-            right = plain.samples(task)[at]["accuracy"] == 1
-            assert record["answer"]["correct"] is bool(right)
+            assert record["instance"]["visual_clue"] == [f"{name}#{at}/0"]
+            assert record["answer"]["correct"] is (plain.samples(task)[at]["accuracy"] == 1)
 
 
 def test_responses_to_other_data_are_refused(tmp_path: Path) -> None:

@@ -6,7 +6,7 @@ import json
 import random
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from lmms_rpts.cli import app
 from tests.support.judge_server import Body, JudgeServer, ServerReply, by_prompt
 from tests.support.lmms import run
 from tests.support.tables import table
-from tests.test_score import COMMAND, DEMO
+from tests.test_score import COMMAND, DEMO, write
 
 Row = dict[str, Any]
 JUDGE = ("--judge", "openai:m")
@@ -39,86 +39,70 @@ def result_of(request: Row, reply: ServerReply) -> Row:
     return {"id": "x", "custom_id": request["custom_id"], "response": response, "error": None}
 
 
-class Scoring:
-    """Runs ``lmms-rpts score`` on ten responses, each way with a cache of its own."""
-
-    def __init__(self, folder: Path, server: JudgeServer) -> None:
-        self.folder, self.server = folder, server
+def score(way: str, folder: Path, server: JudgeServer, *arguments: str) -> str:
+    """The output of ``lmms-rpts score`` for ten responses; each way has a cache of its own."""
+    if not (folder / "careful.jsonl").exists():
         lines = (DEMO / "careful.jsonl").read_text(encoding="utf-8").splitlines(keepends=True)
         (folder / "careful.jsonl").write_text("".join(lines[:10]), encoding="utf-8")
-
-    def score(self, way: str, *arguments: str, **env: str) -> str:
-        env = {
-            "OPENAI_BASE_URL": self.server.url,
-            "OPENAI_API_KEY": "sk-test-0123456789",
-            "LMMS_RPTS_EVIDENCE": "image",
-            "LMMS_RPTS_CACHE": str(self.folder / f"{way}-cache"),
-            **env,
-        }
-        command = [COMMAND, "score", "careful.jsonl", *JUDGE, *arguments, "-o", way]
-        done = run(command, env=env, cwd=self.folder)
-        # The results are incomplete while requests have no reply.
-        assert done.returncode == ("the results are incomplete" in done.stdout), done.stdout
-        return done.stdout
-
-    def records(self, way: str) -> dict[int, Any]:
-        """The records of the only run; not the tokens of calls, which depend on the way."""
-        (file,) = (self.folder / way).glob("*_samples_*.jsonl")
-        rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
-        call = re.compile(r', "(?:tokens": \[\d+, \d+\]|cached": true)')
-        return {row["doc_id"]: call.sub("", str(row["filtered_resps"])) for row in rows}
+    env = {
+        "OPENAI_BASE_URL": server.url,
+        "OPENAI_API_KEY": "" if "--requests" in arguments else "sk-test-0123456789",
+        "LMMS_RPTS_EVIDENCE": "image",
+        "LMMS_RPTS_CACHE": str(folder / f"{way}-cache"),
+    }
+    command = [COMMAND, "score", "careful.jsonl", *JUDGE, *arguments, "-o", way]
+    done = run(command, env=env, cwd=folder)
+    # The results are incomplete while requests have no reply.
+    assert done.returncode == ("the results are incomplete" in done.stdout), done.stdout
+    return done.stdout
 
 
-@pytest.fixture(scope="module")
-def scoring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Scoring]:
-    with JudgeServer(answer) as server:
-        scoring = Scoring(tmp_path_factory.mktemp("batch"), server)
-        scoring.score("direct")
-        yield scoring
+def records(folder: Path) -> dict[int, str]:
+    """The records of the only run; not the tokens of calls, which depend on the way."""
+    (file,) = folder.glob("*_samples_*.jsonl")
+    rows = map(json.loads, file.read_text(encoding="utf-8").splitlines())
+    call = re.compile(r', "(?:tokens": \[\d+, \d+\]|cached": true)')
+    return {row["doc_id"]: call.sub("", str(row["filtered_resps"])) for row in rows}
 
 
-def lines_of(path: Path) -> list[Row]:
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
-
-
-def test_rounds_end_with_the_records_of_a_direct_run(scoring: Scoring) -> None:
+def test_rounds_end_with_the_records_of_a_direct_run(tmp_path: Path) -> None:
     """Results come in any order, in two files, and some fail in the first round."""
-    calls, chance, asked = scoring.server.calls, random.Random(7), Counter[str]()
-    file = scoring.folder / "requests.jsonl"
-    for number in range(9):
-        said = scoring.score("files", "--requests", file.name, OPENAI_API_KEY="")
-        if "All requests have replies" in said:
-            break
-        requests = lines_of(file)
-        assert f"requests.jsonl ({len(requests)} requests, " in said
-        assert "--replies RESULTS.jsonl" in said
-        assert "Results:" not in said
-        assert {(each["method"], each["url"]) for each in requests} == {
-            ("POST", "/v1/chat/completions")
-        }
-        results = []
-        for each in requests:
-            reply = answer(each["body"])
-            reply = reply if isinstance(reply, ServerReply) else ServerReply(reply)
-            if not number and each["custom_id"][-1] in "0123":
-                reply = ServerReply("out of memory", status=500)
-            results.append(result_of(each, reply))
-            asked[each["custom_id"]] += reply.status == 200
-        results += [{"custom_id": "other", "response": None, "error": {"message": "expired"}}]
-        chance.shuffle(results)
-        for name, part in (("a", results[::2]), ("b", results[1::2])):
-            text = "".join(json.dumps(each) + "\n" for each in part)
-            (scoring.folder / f"{name}.jsonl").write_text(text, encoding="utf-8")
-        said = scoring.score("files", "--replies", "b.jsonl", "--replies", "a.jsonl")
-        assert "1 no results" in said
-        assert number or "failed: out of memory" in said
-        assert ("have no reply yet" in said) == ("--requests FILE.jsonl" in said)
-    assert 2 <= number < 9
-    assert "All requests have replies" in said
-    assert scoring.records("files") == scoring.records("direct")
-    assert {*asked.values()} == {1}, "a request that was answered is written no more"
-    assert scoring.server.calls == calls, "nothing was sent"
-    assert sum(asked.values()) == calls, "what is asked is what a direct run asks"
+    chance, asked, file = random.Random(7), Counter[str](), tmp_path / "requests.jsonl"
+    with JudgeServer(answer) as server:
+        score("direct", tmp_path, server)
+        calls = server.calls
+        for number in range(9):
+            said = score("files", tmp_path, server, "--requests", file.name)
+            if "All requests have replies" in said:
+                break
+            requests = [json.loads(line) for line in file.read_text("utf-8").splitlines()]
+            assert f"requests.jsonl ({len(requests)} requests, " in said
+            assert "--replies RESULTS.jsonl" in said
+            assert "Results:" not in said
+            assert {each["method"] + each["url"] for each in requests} == {
+                "POST/v1/chat/completions"
+            }
+            results = [{"custom_id": "other", "response": None, "error": {"message": "expired"}}]
+            for each in requests:
+                reply = answer(each["body"])
+                reply = reply if isinstance(reply, ServerReply) else ServerReply(reply)
+                if not number and each["custom_id"][-1] in "0123":
+                    reply = ServerReply("out of memory", status=500)
+                results.append(result_of(each, reply))
+                asked[each["custom_id"]] += reply.status == 200
+            chance.shuffle(results)
+            for name, part in (("a.jsonl", results[::2]), ("b.jsonl", results[1::2])):
+                write(tmp_path / name, *part)
+            replies = ("--replies", "b.jsonl", "--replies", "a.jsonl")
+            said = score("files", tmp_path, server, *replies)
+            assert "1 no results" in said
+            assert number or "failed: out of memory" in said
+            assert ("have no reply yet" in said) == ("--requests FILE.jsonl" in said)
+        assert 2 <= number < 9
+        assert records(tmp_path / "files") == records(tmp_path / "direct")
+        assert {*asked.values()} == {1}, "a request that was answered is written no more"
+        assert server.calls == calls, "nothing was sent"
+        assert sum(asked.values()) == calls, "what is asked is what a direct run asks"
 
 
 Change = Callable[[Row], Any]

@@ -82,7 +82,7 @@ def test_two_judges_side_by_side(
     assert done.exit_code == 0, done.output
     asked = [text for row in make_rows(60) for text in row["steps"][: row["label"] + 1 or None]]
     assert f"ours: 60 chains, {len(asked)} labelled steps, 30 wrong" in done.output
-    assert f"About {len(asked)} calls to openai:other" in done.output
+    assert f"openai:other: {len(asked)} calls, about" in done.output
     good, other = columns(out)["openai:good"], columns(out)["openai:other"]
     assert {good[it] for it in good if it not in ("Brier score", "unscored steps")} == {1.0}
     refused = sum(share_of(text) < 0.3 for text in asked)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import combinations, product
+from itertools import product
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
 
@@ -42,14 +42,12 @@ class Agreement:
         steps: one row per step: ``STEP``, ``modality``, ``conclusion``, ``reference``, and the
             score in each run, by its label.
         left_out: the number of steps that are not compared, by reason.
-        raters: see ``agreement_of_raters``.
     """
 
     reference: str
     table: pd.DataFrame
     steps: pd.DataFrame
     left_out: Mapping[str, int]
-    raters: Mapping[str, float | None] | None
 
     def frame(self) -> pd.DataFrame:
         """The table in plain numbers: a statistic M has ``M``, ``M_low``, ``M_high``, ``M_n``."""
@@ -72,7 +70,7 @@ def agreement(
 
     runs = name_runs(runs)
     frames = [_scored_steps(run) for run in runs]
-    people, reference, judges = None, runs[0].label, runs[1:]
+    reference, judges = runs[0].label, runs[1:]
     if ratings is not None:
         people, reference, judges = read_ratings(ratings, runs[0]), "people", runs
         rated = frames[0].assign(score=people.groupby(STEP)["score"].mean())
@@ -103,13 +101,8 @@ def agreement(
     ]
     steps.columns = ["reference", *(run.label for run in judges)]
     described = joined[0].loc[steps.index, ["modality", "conclusion"]]
-    return Agreement(
-        reference,
-        pd.DataFrame(rows),
-        described.join(steps).reset_index(),
-        left_out,
-        None if people is None else agreement_of_raters(people),
-    )
+    table, compared = pd.DataFrame(rows), described.join(steps).reset_index()
+    return Agreement(reference, table, compared, left_out)
 
 
 def reasons_text(left_out: Mapping[str, int]) -> str:
@@ -171,26 +164,6 @@ def _intervals(scores: Floats, reference: Floats, documents: Indices) -> dict[st
         name: bootstrapped(value, ends, n)
         for name, value, ends in zip(STATISTICS, values, draws, strict=True)
     }
-
-
-def agreement_of_raters(people: pd.DataFrame) -> Mapping[str, float | None] | None:
-    """Agreement of raters over the ``steps`` that two or more scored; None without such steps.
-
-    ``people``: as from ``read_ratings``. ``mae``: mean absolute difference of two raters, averaged
-    over the pairs that share steps; ``alpha``: Krippendorff's alpha for interval data (Content
-    Analysis, 2004, chapter 11), None if all scores are equal.
-    """
-    wide = people.pivot(index=STEP, columns="rater", values="score")
-    shared = wide[wide.count(axis=1) > 1].dropna(axis=1, how="all")
-    if shared.empty:
-        return None
-    gaps = [(shared[one] - shared[two]).abs().mean() for one, two in combinations(shared, 2)]
-    scores = shared.stack().dropna()
-    # Mean squared differences of two scores are twice the variances, within steps and overall.
-    within, overall = (shared.var(axis=1) * shared.count(axis=1)).sum() / len(scores), scores.var()
-    alpha = float(1 - within / overall) if overall > 0 else None
-    mae = float(np.nanmean(gaps))
-    return {"raters": len(shared.columns), "steps": len(shared), "mae": mae, "alpha": alpha}
 
 
 # --- files of ratings

@@ -1,4 +1,4 @@
-"""Paired comparison of two runs, or of parts of one, with the documents that flipped."""
+"""Paired comparison of two runs, or of parts of one."""
 
 from __future__ import annotations
 
@@ -36,9 +36,6 @@ from lmms_rpts.stats.permutation import holm, swap_test
 if TYPE_CHECKING:
     import pandas as pd
 
-RIGHT = 0.5
-"""A document flips where a value of one run is below this, and that of the other is not."""
-
 Side = Mapping[Any, Sequence[Any]]
 """The records of a run by document or instance."""
 
@@ -55,9 +52,6 @@ class Comparison:
             ``p`` of the permutation test, and ``p_holm``, adjusted for all tested metrics (NaN: not
             tested); ``coverage_a`` and ``coverage_b``, the shares of the shared documents for which
             each run has a value. The benchmark's own columns come first, ``headline`` of them.
-        flips: a row per document that flipped, the largest change first: ``task``, ``doc_id``,
-            ``id``, ``question``, ``gold``, and with the suffix ``_a`` or ``_b`` the ``answers`` and
-            the values of the benchmark's first two tested columns, as accuracy and RPTS.
         warnings: reasons other than the models why the runs may differ.
     """
 
@@ -69,7 +63,6 @@ class Comparison:
     paired: str
     table: pd.DataFrame
     headline: int
-    flips: pd.DataFrame
     warnings: tuple[str, ...]
 
     def __repr__(self) -> str:
@@ -148,7 +141,6 @@ def compare_runs(a: Run, b: Run) -> Comparison:
         paired={"document": "document", "cluster": "instance"}[key],
         table=table,
         headline=int(table["metric"].isin(benchmark.columns).sum()),
-        flips=_flips(sides, means, [metric.name for metric in columns if metric.tested][:2]),
         warnings=tuple(warnings),
     )
 
@@ -226,34 +218,6 @@ def _interval(differences: Floats, clusters: Indices, bounded: bool) -> Interval
         shifted = estimate_mean((differences + 1) / 2, clusters)
         low, high = (None if end is None else 2 * end - 1 for end in (shifted.low, shifted.high))
     return Interval(mean, low, high, n)
-
-
-def _flips(
-    sides: Sequence[Side], means: Sequence[pd.DataFrame], names: Sequence[str]
-) -> pd.DataFrame:
-    """The documents that flipped in one of these metrics, the largest change first."""
-    import pandas as pd
-
-    first, second = (it[list(names)] for it in means)
-    turned = ((first >= RIGHT) != (second >= RIGHT)) & first.notna() & second.notna()
-    change = (second - first).abs().sum(axis=1)[turned.any(axis=1)]
-    documents = list(change.sort_values(ascending=False, kind="stable").index)
-    rows = []
-    for document in documents:
-        instance = sides[0][document][0].instance
-        row = {
-            "task": instance.task,
-            "doc_id": instance.doc_id,
-            "id": str(instance.id),
-            "question": instance.shown.text,
-            "gold": instance.shown.right_answer,
-        }
-        for end, side, values in zip("ab", sides, (first, second), strict=True):
-            row[f"answers_{end}"] = [record.final for record in side[document]]
-            row |= {f"{name}_{end}": values.at[document, name] for name in names}
-        rows.append(row)
-    frame: pd.DataFrame = pd.DataFrame(rows)
-    return frame
 
 
 def _changed(shared: Sequence[Any], ours: Side, theirs: Side) -> int:

@@ -7,25 +7,22 @@ estimated from the length of the texts.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from statistics import stdev
-from typing import Any, cast
+from typing import NamedTuple, cast
 
-from lmms_rpts.base.settings import TransformMode
 from lmms_rpts.judging.budget import guess_input_tokens
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.judging.prompts import Prompts
-from lmms_rpts.judging.types import Request, Usage, Verdict
-from lmms_rpts.runs.work import run_async
+from lmms_rpts.judging.types import Request, Verdict
 from lmms_rpts.scoring.options import Options
-from lmms_rpts.scoring.question import STANCES, Question
+from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.reading import read
 from lmms_rpts.scoring.steps import judge_steps
-
-Doc = Mapping[str, Any]
+from lmms_rpts.scoring.work import run_async
 
 DOUBTED = 0.3
 """Typical share of inferences that score less than 0.5 and are judged a second time."""
@@ -44,92 +41,79 @@ _ONE_SIDED = 1.645
 
 _CLAIM = "what is said here is as long as one sentence of ninety letters of an argument often is."
 _ANSWER = {"en": "Final answer: {}", "zh": "最终答案：{}"}
-_ASIDE = "I have been through all of this again, and it still seems to be what I said above."
 _STANCES_ZH = {"agree": "同意", "disagree": "不同意"}
 
 
-@dataclass(frozen=True, slots=True)
-class Need:
+class Need(NamedTuple):
     """Calls and tokens."""
 
     calls: int = 0
-    usage: Usage = field(default_factory=Usage)
-
-    def __add__(self, other: Need) -> Need:
-        return Need(self.calls + other.calls, self.usage + other.usage)
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """Needs of a task.
-
-    Attributes:
-        instances: number of judged responses.
-        typical: if the model writes its steps in the requested format.
-        rewritten: if it does not, and the judge rewrites each response into steps.
-        likely: exceeded in one of 20 cases: by the spread between the responses, or without any,
-            if each inference is judged twice and each reply is as long as its prompt allows.
-        saved: for existing responses; None if there are none.
-    """
-
-    instances: int
-    typical: Need
-    rewritten: Need
-    likely: Need
-    saved: Need | None = None
+    input_tokens: int = 0
+    output_tokens: int = 0
 
 
 def estimate_need(
-    docs: Sequence[Doc], *, responses: Sequence[str] | None = None, options: Options | None = None
-) -> Estimate:
-    """Estimate what judging responses to ``docs`` takes.
+    questions: Sequence[Question],
+    *,
+    responses: Sequence[str] | None = None,
+    options: Options | None = None,
+) -> dict[str, Need]:
+    """Estimate what judging responses to questions takes, by the kind of the responses.
 
-    For a document without gold reasoning, a typical argument makes one claim about each image and
-    draws two conclusions. A typical thinking says the same as the response, in free text.
+    ``these responses``: those that are passed. ``typical, requested format`` and ``typical, free
+    text``: the gold reasoning; without any, a claim about each image and two conclusions. ``95%``:
+    exceeded in one of 20 cases: by the spread between the responses that are passed, or without
+    any, if each inference is judged twice and each reply is as long as its prompt allows.
 
     Args:
-        docs: with the fields of RPTS-Eval, including ``language``.
-        responses: one for each of ``docs``, if there are any yet.
+        responses: one for each question, if there are any yet.
         options: how they are scored; None: the defaults.
     """
     options = options or Options(prompts=Prompts())
-    gold = [_gold_response(doc, thinks=options.source == "thinking") for doc in docs]
-
-    def needs(texts: Sequence[str], mode: TransformMode, longest: bool = False) -> list[Need]:
-        counter = _Counter(replace(options, mode=mode), longest)
-
-        async def counted() -> list[Need]:
-            return [await counter.need(*each) for each in zip(docs, texts, strict=True)]
-
-        return run_async(counted())
-
-    # Thinking has no requested format: a judge rewrites it, unless rules read everything.
-    mode = options.mode
-    in_format: TransformMode = "auto" if mode == "llm" else mode
-    in_format = "rule" if options.source == "answer" else in_format
-    saved = None if responses is None else needs(responses, mode)
-    longest = (
-        needs(gold, "rule" if mode == "rule" else "llm", longest=True) if saved is None else ()
-    )
-    return Estimate(
-        instances=len(docs),
-        typical=sum(needs(gold, in_format), Need()),
-        rewritten=sum(needs(gold, "llm"), Need()),
-        likely=sum(longest, Need()) if saved is None else _by_spread(saved),
-        saved=None if saved is None else sum(saved, Need()),
-    )
+    mode, thinks = options.mode, options.source == "thinking"
+    gold = [_gold_response(question, thinks) for question in questions]
+    by_rules, rewritten = replace(options, mode="rule"), replace(options, mode="llm")
+    needs = {}
+    if responses is not None:
+        needs["these responses"] = _needs(questions, responses, options)
+    if mode != "llm":
+        # Thinking has no requested format: a judge rewrites it, unless rules read everything.
+        kept = rewritten if thinks and mode != "rule" else by_rules
+        needs["typical, requested format"] = _needs(questions, gold, kept)
+    if mode != "rule":
+        needs["typical, free text"] = _needs(questions, gold, rewritten)
+    totals = {kind: Need(*map(sum, zip(*each, strict=True))) for kind, each in needs.items()}
+    if responses is not None:
+        upper = Need(*map(_upper, zip(*needs["these responses"], strict=True)))
+    else:
+        most = _needs(questions, gold, by_rules if mode == "rule" else rewritten, longest=True)
+        upper = Need(*map(sum, zip(*most, strict=True)))
+    return totals | {"95%": upper}
 
 
-def _by_spread(needs: Sequence[Need]) -> Need:
-    """What the same number of such responses needs in 95% of the cases."""
+def _upper(values: Sequence[int]) -> int:
+    """What the sum of so many such values does not exceed in 95% of the cases."""
+    spread = stdev(values) if len(values) > 1 else 0.0
+    return math.ceil(sum(values) + _ONE_SIDED * spread * math.sqrt(len(values)))
 
-    def upper(values: Sequence[int]) -> int:
-        spread = stdev(values) if len(values) > 1 else 0.0
-        return math.ceil(sum(values) + _ONE_SIDED * spread * math.sqrt(len(values)))
 
-    tokens = [(need.usage.input_tokens, need.usage.output_tokens) for need in needs]
-    usage = Usage(*map(upper, zip(*tokens, strict=True))) if tokens else Usage()
-    return Need(upper([need.calls for need in needs]), usage)
+def _needs(
+    questions: Sequence[Question], responses: Sequence[str], options: Options, longest: bool = False
+) -> list[Need]:
+    """What each response takes; ``longest``: see `_Counter`."""
+    counter, needs = _Counter(longest), list[Need]()
+
+    async def count() -> None:
+        judge = cast(Client, counter)
+        for question, response in zip(questions, responses, strict=True):
+            counter.question, counter.calls = question, []
+            chosen = replace(options, form="agree" if question.is_statement else "none")
+            reading = await read(response, question, judge, chosen)
+            await judge_steps(reading, question, judge, chosen)
+            needs.append(Need(*map(sum, zip(*counter.calls, strict=True))))
+
+    run_async(count())
+    return needs
 
 
 class _Counter:
@@ -139,21 +123,11 @@ class _Counter:
     """
 
     name, writes, sees, comparable, stopped = "counter", True, True, True, None
+    question: Question  # that is being asked about
+    calls: list[Need]  # for this question
 
-    def __init__(self, options: Options, longest: bool) -> None:
-        self.options, self.longest = options, longest
-        self._need = Need()
-        self._doc: Doc = {}
-        self._inferences, self._doubted = 0, False
-
-    async def need(self, doc: Doc, response: str) -> Need:
-        """What one response takes."""
-        self._need, self._doc = Need(), doc
-        question, judge = Question.of(doc), cast(Client, self)
-        options = replace(self.options, form="agree" if doc["answer"] in STANCES else "none")
-        reading = await read(response, question, judge, options)
-        await judge_steps(reading, question, judge, options)
-        return self._need
+    def __init__(self, longest: bool) -> None:
+        self.longest, self.inferences, self.doubted = longest, 0, False
 
     async def ask(self, request: Request) -> Verdict:
         """A made-up verdict."""
@@ -161,41 +135,34 @@ class _Counter:
             with suppress(ImageError):
                 _ = image.digest  # once the size is known, the image's tokens are counted
         replied = request.most_tokens if self.longest else REPLY_TOKENS[request.kind]
-        self._need += Need(1, Usage(guess_input_tokens(request), replied))
+        self.calls.append(Need(1, guess_input_tokens(request), replied))
         value: float | str = 1.0
         if request.kind in ("transform", "question_steps"):
-            value = "\n".join(_typical_chain(self._doc))
+            value = "\n".join(_typical_chain(self.question))
         elif request.kind == "answer":
-            value = self._doc["answer"]
+            value = self.question.gold
         elif request.kind.startswith("inference"):
-            value = 0.4 if self._doubts() else 1.0
+            at = self.inferences = self.inferences + (not self.doubted)
+            is_doubtful = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
+            self.doubted = is_doubtful and not self.doubted  # the second question settles it
+            value = 0.4 if self.doubted else 1.0
         return Verdict(kind=request.kind, prompt_version="", value=value)
 
-    def _doubts(self) -> bool:
-        """Whether an inference scores less than 0.5; its second question does not."""
-        if self._doubted:
-            self._doubted = False
-            return False
-        self._inferences += 1
-        at = self._inferences
-        self._doubted = self.longest or int(at * DOUBTED) > int((at - 1) * DOUBTED)
-        return self._doubted
 
-
-def _gold_response(doc: Doc, thinks: bool) -> str:
+def _gold_response(question: Question, thinks: bool) -> str:
     """The gold reasoning and answer in the requested format, perhaps after thinking the same."""
-    chain, language = "\n".join(_typical_chain(doc)), doc["language"]
-    answer = Question.of(doc).gold
-    answer = _STANCES_ZH.get(answer, answer) if language == "zh" else answer
-    thinking = f"<think>{chain}\n{_ASIDE}</think>\n" if thinks else ""
-    return f"{thinking}{chain}\n{_ANSWER[language].format(answer)}"
+    chain, answer = "\n".join(_typical_chain(question)), question.gold
+    if question.language == "zh":
+        answer = _STANCES_ZH.get(answer, answer)
+    thinking = f"<think>{chain}</think>\n" if thinks else ""
+    return f"{thinking}{chain}\n{_ANSWER[question.language].format(answer)}"
 
 
-def _typical_chain(doc: Doc) -> list[str]:
+def _typical_chain(question: Question) -> list[str]:
     """The gold reasoning; without one, a claim about each image and two conclusions from them."""
-    if doc["reasoning"]:
-        return list(doc["reasoning"])
-    images = len(doc["visual_clue"])
+    if question.reasoning:
+        return list(question.reasoning)
+    images = len(question.visual_clue)
     claims = [f"Image{at} -> Conclusion{at}: {_CLAIM}" for at in range(images)]
     cited = " + ".join([f"Conclusion{at}" for at in range(images)] or ["Context"])
     first = f"{cited} -> Conclusion{images}: {_CLAIM}"

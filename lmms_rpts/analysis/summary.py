@@ -250,21 +250,18 @@ def stopped_runs(runs: Sequence[Run]) -> list[str]:
 
 def differing_settings(runs: Sequence[Run]) -> list[str]:
     """Warnings about settings of the scores that differ between runs of one benchmark."""
-    differing = []
-    scorings = {run.label: run.scorings for run in runs}
-    names = dict.fromkeys(
-        name for own in scorings.values() for one in own for name in type(one).model_fields
-    )
-    names.pop("comparable", None)  # it follows from the judge
-    for name in names:
-        users: dict[object, list[str]] = {}
-        for label, own in scorings.items():
-            for value in dict.fromkeys(getattr(one, name) for one in own):
-                if value is not None:  # a setting that these scores don't depend on
-                    users.setdefault(value, []).append(label)
-        if len(users) > 1:
-            shown = "; ".join(f"{value} in {listed(labels)}" for value, labels in users.items())
-            differing.append(f"{name.replace('_', ' ')}: {shown}")
+    labels: dict[str, dict[object, list[str]]] = {}
+    for run in runs:
+        for name, value in chain.from_iterable(run.scorings):
+            # None: a setting that these scores don't depend on; `comparable` follows from the judge
+            if value is not None and name != "comparable":
+                labels.setdefault(name, {}).setdefault(value, []).append(run.label)
+    differing = [
+        f"{name.replace('_', ' ')}: "
+        + "; ".join(f"{value} in {listed(list(dict.fromkeys(own)))}" for value, own in by.items())
+        for name, by in labels.items()
+        if len(by) > 1
+    ]
     if not differing:
         return []
     return [f"scored in different ways, not comparable side by side. {'. '.join(differing)}"]

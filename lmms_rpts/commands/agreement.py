@@ -12,7 +12,6 @@ from rich.console import Console
 from lmms_rpts.base.escaping import count
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
-from lmms_rpts.stats.figures import figure
 
 _HEADS = {"mae": "MAE", "spearman": "Spearman", "pearson": "Pearson"}
 _EXPLAINED = (
@@ -68,11 +67,5 @@ def agreement(
     if result.left_out:
         total = sum(result.left_out.values())
         notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(result.left_out)}.")
-    if raters := result.raters:
-        notes.append(
-            f"Agreement between {raters['raters']} raters on {raters['steps']:,} shared steps: "
-            f"mean pairwise MAE {figure(raters['mae'])}, Krippendorff's alpha (interval; "
-            f"Krippendorff 2004) {figure(raters['alpha'])}."
-        )
     title = f"Agreement with {result.reference}"
     deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)

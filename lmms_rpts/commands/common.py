@@ -62,6 +62,7 @@ IncludePath = Annotated[
 Judge = Annotated[str | None, typer.Option("--judge", help="The judge; overrides LMMS_RPTS_JUDGE.")]
 PLOTS = (".svg", ".pdf")
 """Suffixes of files that matplotlib draws."""
+PAGES = (".html", ".htm")
 _WARNING = 30  # the number of this level of messages
 
 

@@ -2,22 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import listed, shorten
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
-from lmms_rpts.stats.figures import figure
 
 if TYPE_CHECKING:
-    from lmms_rpts.analysis.comparison import Comparison
     from lmms_rpts.runs.run import Run
 
-_FLIPS = 10
 _HEADS = {"a": "A", "b": "B", "difference": "B - A", "p_holm": "p (Holm)"}
 _HEADS |= {"coverage_a": "A has", "coverage_b": "B has"}
 _FORMS = {"difference": "+.3f", "p": ".4f", "p_holm": ".4f"}
@@ -45,7 +40,7 @@ def compare(
     ] = None,
     output: Output = None,
 ) -> None:
-    """Compare two runs on their shared documents: differences B - A, and documents that flipped.
+    """Compare two runs on their shared documents: differences B - A.
 
     Works for runs scored by RPTS and for graded answers (ROME, CMMaTH, ReForm-Eval). Of several
     rounds of a model, the means over their responses to each document are compared.
@@ -84,8 +79,6 @@ def compare(
         *dict.fromkeys(f"Warning: {line}" for it in comparisons for line in it.warnings),
         *validity_lines(runs),
     ]
-    if len(comparisons) == 1:
-        tables += _flips(comparisons[0], notes)
     deliver(tables, notes, files, before=before)
 
 
@@ -105,33 +98,3 @@ def _read(path: str) -> Run:
         )
     ((name, rounds),) = models.items()
     return join_rounds(rounds, name)
-
-
-def _flips(comparison: Comparison, notes: list[str]) -> Iterator[Table]:
-    """The flipped documents: for the terminal as texts, for files with their values."""
-    import pandas as pd
-
-    flips, total = comparison.flips, comparison.documents
-    if flips.empty:
-        notes.append(f"None of the {total} documents flipped.")
-        return
-    names = [it.removesuffix("_a") for it in map(str, flips) if it.endswith("_a")]
-    names.remove("answers")
-    shown = {
-        "document": flips["task"] + " " + flips["doc_id"].astype(str),
-        "question": [shorten(text, 60) for text in flips["question"]],
-    }
-    for end in "ab":
-        values = flips[[f"{name}_{end}" for name in names]].to_numpy()
-        numbers = [
-            ", ".join(f"{name.replace('_', ' ')} {figure(it, '.2f')}" for name, it in pairs)
-            for pairs in (zip(names, row, strict=True) for row in values)
-        ]
-        answers = (map(shorten, (it or "none" for it in own)) for own in flips[f"answers_{end}"])
-        shown[end.upper()] = [
-            f"{listed(own)}: {text}" for own, text in zip(answers, numbers, strict=True)
-        ]
-    title = f"{len(flips)} of {total} documents flipped"
-    title += f"; the {_FLIPS} largest changes" * (len(flips) > _FLIPS)
-    yield Table(pd.DataFrame(shown), title, rows=_FLIPS, only="terminal")
-    yield Table(flips, "flips", only="json")

@@ -28,7 +28,7 @@ from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import choices, find_judge
 from lmms_rpts.judging.types import Request, Verdict
-from lmms_rpts.runs.work import run_async
+from lmms_rpts.scoring.work import run_async
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.data import Check, data_fault, problem

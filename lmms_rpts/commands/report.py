@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from lmms_rpts.base.escaping import count, printable
-from lmms_rpts.commands.common import IncludePath, Runs, fail, protect_inputs
+from lmms_rpts.commands.common import PAGES, IncludePath, Runs, check_suffixes, protect_inputs
 from lmms_rpts.tasks.registry import benchmark_of
 
 
@@ -53,7 +52,7 @@ def report(
     from lmms_rpts.analysis.frames import read_runs
     from lmms_rpts.report.write import write_report
 
-    check_page(output)
+    check_suffixes([output], PAGES)
     chosen = read_runs(runs)
     protect_inputs(chosen, [output])
     written = write_report(
@@ -74,17 +73,4 @@ def report(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
             f"{', or '.join(['use --images FOLDER', *sorted(ways)])}.",
             err=True,
-        )
-
-
-def check_page(output: Path) -> None:
-    """Fail unless a report may be written there; to be called before any judge call."""
-    if output.suffix.lower() not in (".html", ".htm"):
-        fail(f"Cannot write {output}: use FILE.html. To get a PDF, print the page from a browser")
-    place = output.expanduser()
-    start = place.read_bytes()[:4096] if os.path.isfile(place) else b""
-    if start and b'content="lmms-rpts ' not in start:
-        fail(
-            f"{output} was not written by lmms-rpts report: use another file name, or delete it "
-            "first"
         )

@@ -4,30 +4,30 @@ from __future__ import annotations
 
 import asyncio
 import shlex
-import shutil
 import signal
 import tempfile
 from collections import Counter
-from collections.abc import Callable, Sequence
-from functools import partial
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from lmms_rpts.analysis.scoring import (
-    Scored,
-    TaskPlan,
-    find_responses,
-    guess_name,
-    plan_run,
-    score_run,
-)
-from lmms_rpts.base.rows import Row
+from lmms_rpts.analysis.scoring import RunPlan, Scored, plan_predictions, plan_runs, score_run
 from lmms_rpts.base.settings import Settings, load_settings, set_variables
-from lmms_rpts.commands.common import IncludePath, Judge, fail, fail_to_write, same_command
-from lmms_rpts.runs.files import check_writable, draft_of
-from lmms_rpts.runs.responses import RunKey, SavedDocument, SavedResponses
+from lmms_rpts.commands.common import (
+    PAGES,
+    IncludePath,
+    Judge,
+    check_suffixes,
+    fail,
+    fail_to_write,
+    protect_inputs,
+    same_command,
+)
+from lmms_rpts.judging.registry import BACKENDS, backend_of
+from lmms_rpts.judging.types import NO_JUDGE
+from lmms_rpts.runs.files import draft_of
 from lmms_rpts.stats.figures import usage_text
 from lmms_rpts.tasks.registry import TASKS
 
@@ -50,35 +50,27 @@ def score(
         ),
     ],
     task: Annotated[
-        str | None, typer.Option("--task", help="Task or group. Default: those in the samples.")
+        str | None, typer.Option(help="Task or group. Default: those in the samples.")
     ] = None,
     judge: Judge = None,
     annotations: Annotated[
         Path | None,
-        typer.Option(
-            help="Data of --task: their file or folder, as for the setting `path` of its table.",
-            exists=True,
-            show_default=False,
-        ),
+        typer.Option(exists=True, help="Data of --task: their file or folder (setting `path`)."),
     ] = None,
     grader: Annotated[
-        str | None, typer.Option(help="What grades the answers to --task, as the setting `grader`.")
+        str | None, typer.Option(help="What grades the answers to --task (setting `grader`).")
     ] = None,
     correct: Annotated[
         str | None,
         typer.Option(
-            "--correct",
             help="Metric of the task that decides whether an answer is right: METRIC, "
-            "METRIC.FIELD, METRIC>=0.8, or none. Default: the first suitable one.",
-            show_default=False,
+            "METRIC.FIELD, METRIC>=0.8, or none. Default: the first suitable one."
         ),
     ] = None,
     limit: Annotated[
-        int | None, typer.Option("--limit", min=1, help="At most N documents of each task.")
+        int | None, typer.Option(min=1, help="At most N documents of each task.")
     ] = None,
-    offset: Annotated[
-        int, typer.Option("--offset", min=0, help="Number of the first document, from 0.")
-    ] = 0,
+    offset: Annotated[int, typer.Option(min=0, help="Number of the first document, from 0.")] = 0,
     include_path: IncludePath = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for results and samples.")
@@ -87,8 +79,7 @@ def score(
         str | None,
         typer.Option(
             help="SAMPLES is a prediction file of ReForm-Eval's published code, of the set that "
-            "--task names; how its answers were given: generation or likelihood.",
-            show_default=False,
+            "--task names; how its answers were given: generation or likelihood."
         ),
     ] = None,
     requests: Annotated[
@@ -111,38 +102,45 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    if annotations or grader:
-        _set_benchmark(task, annotations, grader)
+    if annotations:
+        _set_benchmark(task, "annotations", "path", str(annotations.resolve()))
+    if grader:
+        _set_benchmark(task, "grader", "grader", grader)
     settings, replies = load_settings(judge=judge), replies or []
-    _check_places(samples, output, page, requests)
+    check_suffixes([page] if page else [], PAGES)
+    # A folder with two runs of the same documents is no longer a single run.
+    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
+        fail(f"{output} contains the responses themselves: choose another folder with -o")
+    places = (page, requests, output / "results.json")
+    protect_inputs([], [path for path in places if path], *samples)
     for ending in _ENDINGS:  # as Ctrl-C, so that no drafts of files are left
         signal.signal(ending, lambda *_: signal.raise_signal(signal.SIGINT))
     done: list[Scored] = []
-    incomplete = "{:,} requests have no reply yet: the results are incomplete. Next:\n  {}"
     try:
+        if requests or replies:
+            _take_replies(replies, requests, settings)
+        if formulation is None:
+            where: dict[str, Any] = {"include_path": include_path, "limit": limit, "offset": offset}
+            runs = plan_runs(samples, settings, task=task, correct=correct, **where)
+        else:
+            runs = [plan_predictions(samples, task or "", formulation)]
+        if requests:
+            return _write_requests(runs, requests, replies, settings)
         with tempfile.NamedTemporaryFile(suffix=".jsonl") as file:
             # Gets the requests without a reply, which are not asked.
-            waiting = Path(file.name) if requests or replies else None
-            if waiting:
-                _take_replies(replies, requests, settings)
-            plan = partial(plan_run, task=task, limit=limit, offset=offset, correct=correct)
-            plan = partial(plan, settings=settings, include_path=include_path)
-            runs = _plans(samples, task, formulation, plan)
-            scoring = partial(score_run, settings=settings, source=", ".join(map(str, samples)))
-            if waiting and requests:
-                for model, _, plans in runs:
-                    asyncio.run(scoring(plans, model, requests=waiting))
-                if _write_requests(waiting, requests, replies, settings):
-                    return
-            scoring = partial(scoring, requests=waiting, output=output, limit=limit, offset=offset)
-            for model, number, plans in runs:
+            waiting = Path(file.name) if replies else None
+            for run in runs:
+                number = run.selection.get("round")
                 at = "" if number is None else f", round {number + 1}"
-                judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in plans))
-                typer.echo(f"Scoring {model}{at}, judge: {judges}")
-                done.append(asyncio.run(scoring(plans, model, round=number)))
+                judges = ", ".join(dict.fromkeys(plan.scorer.judge for plan in run.tasks))
+                typer.echo(f"Scoring {run.model}{at}, judge: {judges}")
+                done.append(asyncio.run(score_run(run, settings, output=output, requests=waiting)))
                 _show(done[-1], len(runs) == 1, None if replies else output, settings)
-            if waiting and (left := len(waiting.read_bytes().splitlines())):
-                fail(incomplete.format(left, same_command(_BATCH, "--requests", "FILE.jsonl")))
+            if left := len(file.readlines()):
+                fail(
+                    f"{left:,} requests have no reply yet: the results are incomplete. Next:\n  "
+                    + same_command(_BATCH, "--requests", "FILE.jsonl")
+                )
     except KeyboardInterrupt:
         typer.echo(f"\nInterrupted. {_what_is_kept(settings)}", err=True)
         raise typer.Exit(_INTERRUPTED) from None
@@ -150,71 +148,26 @@ def score(
         raise
     except OSError as error:
         fail_to_write(output, error)
-    _show_page(done, output, page, include_path)
+    if page:
+        from lmms_rpts.commands.report import report
+
+        written = [str(scored.written.results) for scored in done if scored.written]
+        report(written, page, include_path=include_path)
+    else:
+        include = ["--include_path", str(include_path)] if include_path else []
+        if len(done) > 1:
+            typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
+        typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
     if not any(scored.outcomes["scored"] for scored in done):
         fail("Nothing was judged: see the reasons above")
 
 
-def _set_benchmark(task: str | None, annotations: Path | None, grader: str | None) -> None:
-    """Set what these options say of the benchmark of a task, as its variables would."""
-    place = str(annotations.resolve()) if annotations else None
-    for field, value in (("path", place), ("grader", grader)):
-        benchmark = TASKS.get(task or "")
-        if value is None:
-            continue
-        if benchmark is None or field not in benchmark.settings.model_fields:
-            option = "annotations" if field == "path" else field
-            fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
-        set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
-
-
-def _check_places(
-    samples: Sequence[Path], output: Path, page: Path | None, requests: Path | None
-) -> None:
-    """Refuse places for files that cannot be, before anything is scored."""
-    if page:
-        from lmms_rpts.commands.report import check_page
-
-        check_page(page)
-    # A folder with two runs of the same documents is no longer a single run.
-    if any(output.resolve() in (each.resolve(), each.resolve().parent) for each in samples):
-        fail(f"{output} contains the responses themselves: choose another folder with -o")
-    for path in filter(None, (page, requests, output / "results.json")):
-        try:
-            check_writable(path)
-        except OSError as error:
-            fail_to_write(output if path.parent == output else path, error)
-
-
-def _plans(
-    samples: Sequence[Path],
-    task: str | None,
-    formulation: str | None,
-    plan: Callable[[SavedResponses, RunKey], list[TaskPlan]],
-) -> list[tuple[str, int | None, list[TaskPlan]]]:
-    """The runs to score: model, number of the round, and what is scored."""
-    if formulation is None:
-        saved = find_responses(samples, task)
-        for skipped in sorted(saved.passed_over):
-            typer.echo(f"Ignored: responses to {skipped}")
-        models = list(dict.fromkeys(run.model for run in saved.runs))
-        runs = sorted(saved.runs, key=lambda run: (models.index(run.model), run.round or 0))
-        names = [run.model or guess_name(saved.files) for run in runs]
-        return [(name, run.round, plan(saved, run)) for name, run in zip(names, runs, strict=True)]
-    # A prediction file of a benchmark's published code, which needs no other data
-    read = TASKS[task].predictions if task is not None and task in TASKS else None
-    if read is None or len(samples) != 1:
-        fail(
-            "--formulation is for one prediction file of ReForm-Eval's published code: name its "
-            "set with --task, such as reform_gqa"
-        )
-    scorer, rows = read(samples[0], str(task), formulation)
-    documents: dict[int, SavedDocument | None] = {
-        at: SavedDocument([(Row(samples[0], f"row {at}", at, {"response": text}), None)])
-        for at, (_, text) in enumerate(rows)
-    }
-    only = TaskPlan(rows[0][0].task, scorer, lambda at: rows[at][0], documents, len(rows))
-    return [(guess_name(samples), None, [only])]
+def _set_benchmark(task: str | None, option: str, field: str, value: str) -> None:
+    """Set what an option says of the benchmark of a task, as its variable would."""
+    benchmark = TASKS.get(task or "")
+    if benchmark is None or field not in benchmark.settings.model_fields:
+        fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
+    set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
 
 
 def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) -> None:
@@ -224,59 +177,36 @@ def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) 
     judging stopped.
     """
     for task, values in scored.results["results"].items() if alone else ():
-        counts = scored.results["n-samples"].get(task) or {"effective": 0, "original": 0}
-        documents, total = counts["effective"], counts["original"]
-        of = f" of {total:,}" * (documents < total)
-        typer.echo(f"{task}" + (f" ({documents:,}{of} documents)" if documents else ""))
+        counts = scored.results["n-samples"].get(task)
+        size = f" ({counts['effective']:,} of {counts['original']:,} documents)" if counts else ""
+        typer.echo(f"{task}{size}")
         for name, value in values.items():
             metric, _, pipeline = name.partition(",")
             if pipeline and not metric.endswith("_stderr_clt"):
                 typer.echo(f"  {metric:<28}{value:.3f}")
-    if scored.used:
-        typer.echo(f"Judge: {usage_text(scored.used)}")
+    if usage := scored.results["usage"].get("judges"):
+        typer.echo(f"Judge: {usage_text(usage)}")
     for line in scored.trust:
         typer.echo(line)
     if scored.written:
         typer.echo(f"Results: {scored.written.results}")
-        for file in scored.written.samples.values() if alone else ():
-            typer.echo(f"Samples: {file}")
-    if output and scored.stopped:
+    if output and usage and usage["stopped"]:
         left = "The results are incomplete"
         if not scored.written:
             left = f"The earlier, complete results in {output} remain"
-        fail(f"Judging stopped: {scored.stopped}. {left}. {_what_is_kept(settings)}")
-    if output and scored.used and (failed := scored.requests["failed"]):
+        fail(f"Judging stopped: {usage['stopped']}. {left}. {_what_is_kept(settings)}")
+    if output and (failed := scored.requests["failed"]):
         typer.echo(f"{failed:,} judge requests failed. {_what_is_kept(settings)}")
 
 
 def _what_is_kept(settings: Settings) -> str:
     """What is kept of an interrupted run, and how to continue it."""
-    from lmms_rpts.judging.cache import FILE
-    from lmms_rpts.judging.registry import backend_of
-    from lmms_rpts.judging.types import NO_JUDGE
-
     again = f"run the same command again:\n  {same_command()}"
-    paid = not backend_of(settings.judge or NO_JUDGE).free
-    if paid and settings.cache is None:
+    if backend_of(settings.judge or NO_JUDGE).free:
+        return f"To start again, {again}"
+    if settings.cache is None:
         return "LMMS_RPTS_CACHE is off: the next run requests all judge replies again."
-    if paid and settings.cache and (settings.cache / FILE).is_file():
-        return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
-    return f"To start again, {again}"
-
-
-def _show_page(
-    done: Sequence[Scored], output: Path, page: Path | None, include_path: Path | None
-) -> None:
-    """Write the report, or show the commands that look at the results."""
-    if page:
-        from lmms_rpts.commands.report import report
-
-        written = [str(scored.written.results) for scored in done if scored.written]
-        return report(written, page, include_path=include_path)
-    include = ["--include_path", str(include_path)] if include_path else []
-    if len(done) > 1:
-        typer.echo(f"To compare them: {shlex.join(['lmms-rpts', 'summarize', str(output)])}")
-    typer.echo(f"To view them: {shlex.join(['lmms-rpts', 'report', str(output), *include])}")
+    return f"Judge replies are cached in {settings.cache}. To request only the rest, {again}"
 
 
 # --- request files of batch APIs -----------------------------------------------------------------
@@ -284,14 +214,13 @@ def _show_page(
 
 def _take_replies(replies: Sequence[Path], requests: Path | None, settings: Settings) -> None:
     """Store the replies in files of results, and show what the files hold."""
-    from lmms_rpts.judging.registry import BACKENDS, backend_of
     from lmms_rpts.judging.request_files import START, take_results
-    from lmms_rpts.judging.types import NO_JUDGE
 
     judge = (settings.judge or NO_JUDGE).strip()
     if backend_of(judge) is not BACKENDS["openai"] or settings.cache is None:
         fail("--requests and --replies need --judge openai:MODEL, and LMMS_RPTS_CACHE not off")
-    if requests and requests.is_file() and not requests.read_bytes().startswith(START):
+    written = requests.read_bytes() if requests and requests.is_file() else b""
+    if written and not written.startswith(START):
         fail(f"{requests} is not a file of requests: choose another name for --requests")
     every = Counter[str]()
     for path in replies:
@@ -304,21 +233,22 @@ def _take_replies(replies: Sequence[Path], requests: Path | None, settings: Sett
 
 
 def _write_requests(
-    waiting: Path, requests: Path, replies: Sequence[Path], settings: Settings
-) -> bool:
-    """Write the requests without a reply, and show the next command; whether the command ends."""
-    number = len(waiting.read_bytes().splitlines())
-    if not number:
-        files = (str(path) for path in replies or ("RESULTS.jsonl",))
-        command = same_command(_BATCH, *(word for path in files for word in (_BATCH[1], path)))
-        typer.echo(f"All requests have replies. To score by them:\n  {command}")
-        return not replies
+    runs: Sequence[RunPlan], requests: Path, replies: Sequence[Path], settings: Settings
+) -> None:
+    """Write the requests without a reply, and show the next command."""
     with draft_of(requests) as draft:
-        shutil.copyfile(waiting, draft)
+        draft.touch()
+        for run in runs:
+            asyncio.run(score_run(run, settings, requests=draft))
+    number = len(requests.read_bytes().splitlines())
+    if not number:
+        results = () if replies else ("--replies", "RESULTS.jsonl")
+        command = same_command(["--requests"], *results)
+        typer.echo(f"All requests have replies. To score by them:\n  {command}")
+        return
     model = (settings.judge or "").partition(":")[2]
     typer.echo(
         f"Written: {requests} ({number:,} requests, {requests.stat().st_size / 1e6:,.1f} MB). "
         "Have it answered by a batch API, or by vllm run-batch -i FILE -o RESULTS.jsonl "
-        f"--model {model}. Then:\n  " + same_command(_BATCH, "--replies", "RESULTS.jsonl")
+        f"--model {model}. Then:\n  {same_command(_BATCH, '--replies', 'RESULTS.jsonl')}"
     )
-    return True

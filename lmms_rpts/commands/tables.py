@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from textwrap import fill
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 from rich import box
@@ -33,22 +34,6 @@ _ROOMY = 120
 _HEAD, _TEXT, _LONGEST = 14, 16, 80
 # Characters that make a spreadsheet run a cell as a formula, with full-width forms (OWASP).
 _FORMULA = frozenset("=+-@\t\r\n＝＋－＠")
-_LATEX = str.maketrans(
-    {
-        "\\": r"\textbackslash{}",
-        "~": r"\textasciitilde{}",
-        "^": r"\textasciicircum{}",
-        "<": r"\textless{}",
-        ">": r"\textgreater{}",
-        "|": r"\textbar{}",
-        # At the start of a row, LaTeX reads these two as arguments of the previous row.
-        "[": "{[}",
-        "*": "{*}",
-        "±": r"$\pm$",
-        "–": "--",
-        **{char: f"\\{char}" for char in "&%$#_{}"},
-    }
-)
 _MARKDOWN = str.maketrans(
     {"&": "&amp;", "<": "&lt;", ">": "&gt;", **{char: f"\\{char}" for char in "\\`*_{}[]#|~$!"}}
 )
@@ -63,7 +48,6 @@ class Table:
         forms: format of the numbers of a column; default: three digits.
         heads: heading of a column; default: its name.
         rows: number of rows that the terminal shows; None: all.
-        only: the one place that shows it, ``terminal`` or ``json``; empty: all.
     """
 
     frame: pd.DataFrame
@@ -71,7 +55,6 @@ class Table:
     forms: Mapping[str, str] = field(default_factory=dict)
     heads: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
-    only: Literal["", "terminal", "json"] = ""
 
     @property
     def columns(self) -> list[str]:
@@ -150,7 +133,7 @@ def deliver(
     console = Console()
     for line in before:
         _say(console, line)
-    for table in (table for table in tables if table.only != "json"):
+    for table in tables:
         _say(console, table.title, "bold")
         _draw(console, table)
     for line in notes:
@@ -204,7 +187,7 @@ def _draw(console: Console, table: Table) -> None:
 def _csv(tables: Sequence[Table], _notes: Sequence[str]) -> str:
     import pandas as pd
 
-    frames = {table.title: plain_frame(table.frame) for table in tables if not table.only}
+    frames = {table.title: plain_frame(table.frame) for table in tables}
     for title, frame in frames.items() if len(frames) > 1 else ():
         frame.insert(0, "table", title)
     return str(for_spreadsheets(pd.concat(frames.values())).to_csv(index=False))
@@ -225,7 +208,7 @@ def for_spreadsheets(frame: pd.DataFrame) -> pd.DataFrame:
 
 def _json(tables: Sequence[Table], notes: Sequence[str]) -> str:
     content: dict[str, Any] = {"tables": [], "notes": list(notes)}
-    for table in (table for table in tables if table.only != "terminal"):
+    for table in tables:
         rows = plain_frame(table.frame).to_json(orient="records", double_precision=15)
         content["tables"].append({"title": table.title, "rows": json.loads(rows)})
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
@@ -236,7 +219,7 @@ def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
         return f"{escape_markdown(value)} {escape_markdown(spread)}".strip()
 
     blocks = []
-    for table in (table for table in tables if not table.only):
+    for table in tables:
         heads = [escape_markdown(table.head(name)) for name in table.columns]
         rule = ["---" if table.is_text(name) else "---:" for name in table.columns]
         rows = [heads, rule, *table.filled(cell).itertuples(index=False)]
@@ -246,29 +229,18 @@ def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
 
 def _latex(tables: Sequence[Table], notes: Sequence[str]) -> str:
-    """Tables for booktabs; intervals and deviations are small."""
-
-    def cell(value: str, spread: str) -> str:
-        value = escape_latex(value)
-        return f"{value} {{\\tiny {escape_latex(spread)}}}" if spread else value
-
+    """Tables for booktabs."""
     lines = ["% Needs \\usepackage{booktabs}."]
-    for table in (table for table in tables if not table.only):
+    for table in tables:
         kinds = "".join("l" if table.is_text(name) else "c" for name in table.columns)
-        heads = [escape_latex(table.head(name)) for name in table.columns]
+        cells = table.filled(lambda value, spread: printable(f"{value} {spread}".strip()))
+        cells.columns = [printable(table.head(name)) for name in table.columns]
         lines += [f"% {printable(table.title)}"] if table.title else []
-        lines.append(
-            table.filled(cell).to_latex(
-                header=heads, index=False, escape=False, column_format=f"@{{}}{kinds}@{{}}"
-            )
-        )
+        # At the start of a row, LaTeX would read these as arguments of the previous one.
+        text = cells.to_latex(index=False, escape=True, column_format=f"@{{}}{kinds}@{{}}")
+        lines.append(re.sub(r"(?m)^([\[*])", r"{\1}", text))
     # Comments end with their line.
     return "\n".join([*lines, *(f"% {printable(note)}" for note in notes), ""])
-
-
-def escape_latex(label: str) -> str:
-    """A label escaped for LaTeX."""
-    return printable(label).translate(_LATEX)
 
 
 def escape_markdown(label: str) -> str:

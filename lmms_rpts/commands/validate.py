@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -15,7 +16,7 @@ from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.commands.common import Output, check_suffixes, complain, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.stats.figures import cost, usage_text
+from lmms_rpts.stats.figures import usage_text
 
 if TYPE_CHECKING:
     from lmms_rpts.runs.validity import Validity
@@ -170,11 +171,7 @@ def _announce(sets: Sequence[LabelledSet], plans: Plans, settings: Settings) -> 
         complain(f"{used}; rows that are not used: {rows}" if rows else used)
     for judge, own in plans.items():
         calls, usage = need(judge, own)
-        price = cost_of(usage, settings.unit_price)  # 0 if none is set
-        priced = f", cost about {cost(price)}" if price else ""
+        about = {"calls": calls, "guessed": True, "cost": cost_of(usage, settings.unit_price)}
         if calls:
-            complain(
-                f"About {calls:,} calls to {judge}: {usage.input_tokens:,} input tokens and "
-                f"{usage.output_tokens:,} output tokens{priced}. Cached replies cost nothing; "
-                "failed calls and unreadable replies are repeated."
-            )
+            took = usage_text(about | asdict(usage))
+            complain(f"{judge}: {took}. Cached replies cost nothing, failed calls are repeated.")

@@ -15,10 +15,10 @@ from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client
 from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
 from lmms_rpts.scoring.reading import Reading
 from lmms_rpts.scoring.steps import Judged
+from lmms_rpts.scoring.work import ordered, run_async
 
 T = TypeVar("T")
 Doc = Mapping[str, Any]

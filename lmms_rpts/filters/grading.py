@@ -9,7 +9,7 @@ from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import session
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.grading import GradingScorer
+from lmms_rpts.tasks.grading import GradingScorer
 from lmms_rpts.tasks.registry import BENCHMARKS
 
 

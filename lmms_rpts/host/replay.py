@@ -14,6 +14,7 @@ from lmms_eval.api.registry import register_model
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import load_settings
 from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.rpts_eval.task import DEMO
 
 _ARGUMENTS = ("samples", "name")
@@ -49,7 +50,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"
             )
         try:
-            self.saved = read_responses(_OF_DEMO.get(samples, samples), default_task="")
+            path = _OF_DEMO.get(samples, samples)
+            self.saved = read_responses(path, default_task="", layouts=LAYOUTS)
         except ResponsesError as error:
             raise ResponsesError(f"replay: {error}") from None
         self._ids: dict[tuple[str, str], list[object]] = {}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from itertools import chain, count
 from pathlib import Path
@@ -25,9 +25,9 @@ from lmms_rpts.report.requests import (
     rewriting_request,
 )
 from lmms_rpts.report.text import render
-from lmms_rpts.runs.reading import Logged, read_logged
-from lmms_rpts.runs.record import ShownQuestion, cost_function, spent_on
+from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
+from lmms_rpts.scoring.asked import ShownQuestion
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 
@@ -118,8 +118,7 @@ def report_data(
         cases = _cases(own)
         section = section_numbers(benchmark, own, cases)
         chosen = _choose(cases)
-        logged = _logged(own, chosen)
-        entries = [_entry(benchmark, case, logged, shared) for case in chosen]
+        entries = [_entry(benchmark, case, len(own), shared) for case in chosen]
         values = {
             by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
             for by in benchmark.by
@@ -206,27 +205,13 @@ def _choose(cases: Sequence[Case]) -> list[Case]:
 # --- instances -----------------------------------------------------------------------------------
 
 
-LoggedOf = Mapping[tuple[str, int], Logged]
-"""What the samples of a run hold besides records, by task and document."""
-
-
-def _logged(runs: Sequence[Run], cases: Sequence[Case]) -> list[LoggedOf]:
-    """For each run, what its samples hold of these questions."""
-    wanted: list[set[tuple[str, int]]] = [set() for _ in runs]
-    for number, record in chain(*cases):
-        wanted[number].add((record.instance.task, record.instance.doc_id))
-    return [read_logged(run.files, own) for run, own in zip(runs, wanted, strict=True)]
-
-
-def _entry(
-    benchmark: Benchmark, case: Case, logged: Sequence[LoggedOf], shared: Shared
-) -> dict[str, Any]:
+def _entry(benchmark: Benchmark, case: Case, runs: int, shared: Shared) -> dict[str, Any]:
     """A question with the answers of all runs, as far as they are shown."""
     instance = case[0][1].instance
     answers: list[dict[str, Any]] = []
     worst: list[int | None] = []  # of each run, the answer to check first
     hidden = []
-    for number, own in enumerate(logged):
+    for number in range(runs):
         records = [record for run, record in case if run == number]
         variants = list(dict.fromkeys(record.instance.doc_id for record in records))
         shown = records[:_MOST_ANSWERS]
@@ -237,7 +222,7 @@ def _entry(
             doc_id = record.instance.doc_id
             which = [f"variant {variants.index(doc_id) + 1}"] * (len(variants) > 1)
             which += [f"response {record.repeat + 1}"] * bool(record.repeat)
-            answer = _answer(benchmark, record, own.get((instance.task, doc_id), Logged()), shared)
+            answer = _answer(benchmark, record, shared)
             answers.append(answer | {"run": number, "which": ", ".join(which)})
     question = answers[0]["question"]
     for answer in answers:
@@ -271,9 +256,9 @@ def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
     }
 
 
-def _answer(benchmark: Benchmark, record: Any, logged: Logged, shared: Shared) -> dict[str, Any]:
+def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]:
     """A response: how it was graded or judged, and what models and judges were asked."""
-    asked = record.instance.shown
+    asked, logged = record.instance.shown, record.logged
     gold = tuple(asked.gold)
     if asked.right is None and not gold and logged.target:
         gold = (logged.target,)

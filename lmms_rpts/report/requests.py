@@ -12,9 +12,9 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.thinking import select_thinking
-from lmms_rpts.runs.answers import AnswerRecord
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
+from lmms_rpts.tasks.answers import AnswerRecord
 
 
 class Rebuilt(NamedTuple):

@@ -5,7 +5,6 @@ from __future__ import annotations
 import errno
 import os
 import secrets
-import stat
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -45,13 +44,9 @@ def draft_of(path: Path) -> Iterator[Path]:
 def _target(path: Path) -> Path:
     """The file to replace; links are followed."""
     target = path.expanduser().resolve()
-    try:
-        mode = target.stat().st_mode  # once: another process may delete or replace the file
-    except (FileNotFoundError, NotADirectoryError):
-        return target
-    if stat.S_ISDIR(mode):
+    if target.is_dir():
         raise OSError(errno.EISDIR, os.strerror(errno.EISDIR), str(path))
     # As root, `-o /dev/full` would replace the device by a file.
-    if not stat.S_ISREG(mode):
+    if target.exists() and not target.is_file():
         raise OSError(errno.EINVAL, "not a regular file", str(path))
     return target

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from dataclasses import field as of_dataclass
-from types import MappingProxyType, NoneType
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, TypeVar, get_args, get_origin
+from itertools import zip_longest
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
-from pydantic import ConfigDict, Field, PlainValidator, PrivateAttr, ValidationError
-from typing_extensions import Self
+from pydantic import Field, SkipValidation, ValidationError
 
 from lmms_rpts.base.escaping import shorten, storable
 from lmms_rpts.base.schema import FieldError, Model, Text, Whole, first_fault, shown
@@ -29,165 +27,71 @@ def unset(default: Any, description: str) -> Any:
     )
 
 
-# --- types of fields
+# --- what lmms-eval logs beside a record
+
+# Number of characters of a prompt that stand for a question
+_LONGEST = 20_000
+# The line that stands for an image in a turn
+_IMAGE = "[image]"
+_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
 
 
-def as_text(value: object) -> str:
-    """Any value of a document, as text for a record."""
-    try:
-        return value if isinstance(value, str) else str(value)
-    except Exception:  # any error of a third-party type; an integer of 5000 digits
-        return f"this {type(value).__name__}"
+def responses_of(entry: Mapping[str, Any], *names: str) -> list[tuple[Any, dict[str, int]]]:
+    """The responses in the first of these fields of a line of samples that there is.
 
-
-def _own_id(value: object) -> str | int | float | None:
-    """The id of a document as it is stored in a record, for ids of any type."""
-    if isinstance(value, int | float):
-        return value if abs(value) < 2**63 else shown(value)  # NaN is not
-    return None if value is None else storable(as_text(value))
-
-
-OwnId = Annotated[Any, PlainValidator(_own_id)]
-
-
-# --- questions, and what judges say
-
-NO_NAMES: Mapping[str, str] = MappingProxyType({})
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class ShownQuestion:
-    """A question as tables and reports show it.
-
-    Attributes:
-        text: the question; empty: the record does not contain it, so it is read from the samples.
-        options: the options, if the text does not list them.
-        marks: the marks of the options, one for each; empty: none were shown.
-        right: the position of the right option; None if there is none.
-        gold: the gold answers, if no option is one; empty: they are read from the samples.
-        language: code of the language, for the page.
-        images: file names of the images.
-        details: further facts, by name, such as the rubric.
+    Each has its token counts, as far as they are known. lmms-eval saves the list of a single
+    request within a list.
     """
-
-    text: str = ""
-    options: Sequence[str] = ()
-    marks: Sequence[str] = ()
-    right: int | None = None
-    gold: Sequence[str] = ()
-    language: str = ""
-    images: Sequence[str] = ()
-    details: Mapping[str, str] = of_dataclass(default_factory=dict)
-
-    @property
-    def right_answer(self) -> str:
-        """The right option, else the gold answers as one text."""
-        return " | ".join(self.gold) if self.right is None else self.options[self.right]
+    texts = next((entry[name] for name in names if name in entry), None)
+    texts = texts if isinstance(texts, list) else [texts]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    counts = entry.get("token_counts")
+    counts = counts if isinstance(counts, list) else [counts]
+    responses = []
+    for text, tokens in zip_longest(texts, counts[: len(texts)]):
+        known = tokens if isinstance(tokens, dict) else {}
+        whole = {name: n for name in _COUNTS if type(n := known.get(name)) is int and n >= 0}
+        responses.append((storable(text) if isinstance(text, str) else text, whole))
+    return responses
 
 
-class VersionError(FieldError):
-    """A record of another version; the message has the remedy."""
+@dataclass(frozen=True, slots=True)
+class Logged:
+    """What lmms-eval logged of a document: its prompt, a text or messages, and its gold answer."""
 
-
-class Asked(Model):
-    """The question: a document of a task, with ``task`` and ``doc_id`` from the samples.
-
-    Subclasses add the fields of the document, without its images.
-    """
-
-    # In files and documents a field may have another name than here.
-    model_config = ConfigDict(populate_by_name=True)
-
-    task: Text = Field(default="", exclude=True)
-    doc_id: Whole = Field(default=0, exclude=True)
-    _document: Mapping[str, Any] = PrivateAttr(default_factory=dict)
-
-    @classmethod
-    def of(
-        cls, doc: Mapping[str, Any], names: Mapping[str, str] = NO_NAMES, /, **known: Any
-    ) -> Self:
-        """The question as far as a record can hold it: odd documents must not lose paid replies.
-
-        Args:
-            doc: the document: its fields are texts, numbers or lists of these.
-            names: names in the document, where they differ.
-            known: values that are not read from the document.
-        """
-        given = {}
-        for name, field in cls.model_fields.items():
-            key = names.get(name, field.alias or name)
-            if name not in known and not field.exclude and (key in doc or field.is_required()):
-                given[name] = doc.get(key)
-        try:
-            asked = cls.model_validate({**given, **known}, by_name=True)
-        except ValidationError as error:
-            odd = {str(fault["loc"][0]) for fault in error.errors()} & given.keys()
-            read = {name: _recorded(given[name], cls.model_fields[name].annotation) for name in odd}
-            asked = cls.model_validate({**given, **read, **known}, by_name=True)
-        asked._document = doc
-        return asked
+    prompt: Any = None
+    gold: Any = None
 
     @property
-    def document(self) -> Mapping[str, Any]:
-        """The document that the question was made of; empty if it was read from a record."""
-        return self._document
+    def turns(self) -> tuple[tuple[str, str], ...]:
+        """Role and text of each turn of the prompt; of one without messages, the role is empty."""
+        if isinstance(self.prompt, str):
+            return (("", storable(self.prompt)),)
+        turns = []
+        for message in self.prompt if isinstance(self.prompt, list) else []:
+            content = message.get("content") if isinstance(message, dict) else None
+            parts = content if isinstance(content, list) else [content]
+            texts = [part.get("text", _IMAGE) if isinstance(part, dict) else part for part in parts]
+            text = "\n".join(storable(text) for text in texts if isinstance(text, str))
+            turns += [(storable(str(message.get("role", ""))), text)] if text else []
+        return tuple(turns)
 
     @property
-    def key(self) -> tuple[str, int]:
-        """Task and number in the data of the document that the answer is to."""
-        return (self.task, self.doc_id)
+    def question(self) -> str:
+        """The prompt as one text."""
+        return "\n".join(text for _, text in self.turns)[:_LONGEST]
 
     @property
-    def shown(self) -> ShownQuestion:
-        """How tables and reports show it."""
-        return ShownQuestion()
-
-    @property
-    def image_files(self) -> Sequence[str]:
-        """The file names of its images."""
-        return self.shown.images
-
-    @property
-    def gold(self) -> str:
-        """The gold answers, or the right option, as one text."""
-        return self.shown.right_answer
-
-    def asked(self, kind: str, answer: str, thinking: str) -> tuple[str, dict[str, Any]]:
-        """The language and the fields of a request of this kind about a response.
-
-        Args:
-            kind: the kind of the request, of those that its benchmark declares.
-            answer: the response without its thinking.
-            thinking: the thinking; may be empty.
-        """
-        raise LookupError(kind)
-
-    @property
-    def cluster(self) -> tuple[str, str]:
-        """What documents that are not independent share, such as a document and its translation."""
-        return (self.task, str(self.key[1]))
+    def target(self) -> str:
+        """The gold answer; empty if it is no text."""
+        return storable(self.gold[:_LONGEST]) if isinstance(self.gold, str) else ""
 
 
-def _recorded(value: Any, annotation: Any) -> Any:
-    parts = get_args(annotation)
-    if get_origin(annotation) is tuple:
-        there = value if isinstance(value, list | tuple) else ()
-        return tuple(_recorded(each, parts[0]) for each in there)
-    if annotation is Any:
-        return value
-    if get_origin(annotation) is Literal:
-        return value if value in parts else parts[0]
-    optional = NoneType in parts
-    plain = parts[0] if optional else annotation
-    plain = getattr(plain, "__origin__", plain)
-    if plain is int:
-        whole = type(value) is int and 0 <= value < 2**63
-        return value if whole else None if optional else 0
-    if plain is float:
-        return value if isinstance(value, int | float) and 0 <= value <= 1 else 0.0
-    if plain is bool:
-        return bool(value)
-    return (None if optional else "") if value is None else as_text(value)
+NOTHING_LOGGED = Logged()
+_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": NOTHING_LOGGED}
+
+
+# --- records
 
 
 class FromJudge(Model):
@@ -244,22 +148,18 @@ class Record(Model):
     response that the score depends on, with ``judge``: a short name of the judge or grader. Records
     that were read from samples also have the fields that lmms-eval saves next to a record:
     ``repeat``, the number of the response among those to the document; ``text``, the response;
-    ``tokens``, its number of tokens.
+    ``tokens``, its number of tokens; ``logged``, what it saves of the document.
 
     Attributes:
         SCHEMA, VERSION: the JSON fields ``schema`` and ``schema_version``.
         SCORE: name of the score field; it is read as null if the outcome is unscored.
         BENCHMARK: name of the benchmark in messages.
-        FILTER: the filter of lmms-eval that writes the record.
-        AGAIN: how to create such records again, for messages.
     """
 
     SCHEMA: ClassVar[str]
     VERSION: ClassVar[int] = 1
     SCORE: ClassVar[str] = "score"
     BENCHMARK: ClassVar[str]
-    FILTER: ClassVar[str]
-    AGAIN: ClassVar[str] = "run the task again"
 
     outcome: Literal["scored", "unscored", "no_steps"] = Field(
         description="whether the response has a score; `no_steps`: no step could be read, which "
@@ -272,6 +172,7 @@ class Record(Model):
     repeat: Whole = Field(default=0, exclude=True)
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
+    logged: SkipValidation[Logged] = Field(default=NOTHING_LOGGED, exclude=True)
 
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
@@ -294,19 +195,16 @@ class Record(Model):
 
     @classmethod
     def parse(cls: type[R], value: object, *, task: str = "", doc_id: int = 0, **beside: Any) -> R:
-        """Read one record; ``beside`` are ``repeat``, ``text`` and ``tokens``, if known."""
-        if not isinstance(value, dict):
-            raise FieldError(f"the record should be an object, not {shown(value)}")
-        if value.get("schema") != cls.SCHEMA:
-            raise FieldError(f"it was not scored by {cls.FILTER} (no schema {cls.SCHEMA})")
-        version = value.get("schema_version")
-        if type(version) is not int or version != cls.VERSION:
-            raise VersionError(
-                f"it was written with schema version {shown(version)}, but this lmms-rpts reads "
-                f"version {cls.VERSION}: use the lmms-rpts that wrote it, or {cls.AGAIN}"
+        """Read one record; ``beside``: ``repeat``, ``text``, ``tokens``, ``logged``, if known."""
+        if not isinstance(value, dict) or value.get("schema") != cls.SCHEMA:
+            raise FieldError(f"{shown(value)} is no record of {cls.BENCHMARK} ({cls.SCHEMA})")
+        if value.get("schema_version") != cls.VERSION:
+            raise FieldError(
+                f"it has schema version {shown(value.get('schema_version'))}, but this lmms-rpts "
+                f"reads version {cls.VERSION}: use the lmms-rpts that wrote it"
             )
         # Fields next to a record are never read from it.
-        fields: dict[str, Any] = value | {"repeat": 0, "text": None, "tokens": None} | beside
+        fields: dict[str, Any] = {**value, **_BESIDE, **beside}
         if isinstance(value.get("instance"), dict):
             fields["instance"] = value["instance"] | {"task": task, "doc_id": doc_id}
         if value.get("outcome") == "unscored":
@@ -324,7 +222,7 @@ class Record(Model):
         """Raise a FieldError if fields contradict each other, as in a file that was changed."""
 
     def to_json(self) -> str:
-        """The record as a JSON object on one line, without ``repeat``, ``text`` and ``tokens``."""
+        """The record as a JSON object on one line, without what is read next to it."""
         fields = {"schema": self.SCHEMA, "schema_version": self.VERSION}
         fields |= self.model_dump(by_alias=True)
         # Replaces surrogates also in unchecked values, such as a judge's reply.

@@ -7,28 +7,19 @@ memory does not grow with the length of the responses.
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterator, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from itertools import zip_longest
+from itertools import count
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from pydantic import ConfigDict, NonNegativeInt, TypeAdapter, ValidationError
 
 from lmms_rpts.base.errors import UserError
-from lmms_rpts.base.escaping import storable
-from lmms_rpts.base.rows import (
-    SUFFIXES,
-    ReadError,
-    Row,
-    literal,
-    read_line_at,
-    read_rows,
-    row_files,
-)
+from lmms_rpts.base.rows import SUFFIXES, Row, read_line_at, read_rows, row_files
 from lmms_rpts.base.schema import first_fault
 from lmms_rpts.runs.reading import SAMPLES
+from lmms_rpts.runs.record import responses_of
 
 # A likelihood, and whether it is the largest: ['-1.5', 'False'], or one text ['(1.5, False)'],
 # perhaps in lists of options and of responses to one
@@ -37,18 +28,31 @@ _LIKELIHOOD = re.compile(
     r"|\[+'\([\w.(-]{1,40}\)?, (?:np\.)?(?:True|False)_?(?:, [-\w.]{1,40}, \d{1,9})?\)'\]"
 )
 _RECORD = re.compile(r'"schema"\s{0,9}:\s{0,9}"lmms_rpts\.')
-_COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
-# What lmms-eval writes into a line beside the values of metrics
+# What lmms-eval writes into a line as numbers or objects beside the values of metrics
 _NOT_METRICS = frozenset(
     {
-        *("doc_id", "id", "task", "doc", "target", "arguments", "resps", "filtered_resps"),
-        *("response", "token_counts", "doc_hash", "input_media", "input", "messages", "metadata"),
-        *("prompt_hash", "target_hash", "filter", "metrics", "model", "round", "rounds"),
+        *("doc_id", "id", "doc", "target", "arguments", "resps", "filtered_resps", "response"),
+        *(
+            "token_counts",
+            "input_media",
+            "input",
+            "metadata",
+            "metrics",
+            "model",
+            "round",
+            "rounds",
+        ),
     }
 )
-_PUBLISHED = {"problem_id": "id", "model_response": "response"}  # of CMMaTH's code
-_INFERENCE = re.compile(r"inference_\d{1,4}")
-"""The name of a round in predictions of FlagEvalMM."""
+
+# Where responses are; lmms-eval omits "resps" if the filters changed nothing.
+_FIELDS = ("response", "resps", "filtered_resps")
+
+Layout = Callable[[Row], Mapping[str, Any] | None]
+"""The fields of a publisher's row by our names, None of any other row.
+
+With ``rounds``, each of its responses is one round of the model.
+"""
 
 
 class ResponsesError(UserError):
@@ -61,7 +65,7 @@ class LikelihoodError(ResponsesError):
 
 @dataclass(frozen=True, slots=True)
 class SavedResponse:
-    """The text of a model, None if there is none, and its token counts: ``_COUNTS``."""
+    """The text of a model, None if there is none, and its token counts as lmms-eval names them."""
 
     text: str | None
     tokens: Mapping[str, int] | None = None
@@ -90,27 +94,25 @@ class SavedDocument:
     """Where the responses to a document are, and what else was logged of it.
 
     Attributes:
-        rows: its rows, each with the number of its response if the row holds all rounds. Rows of
-            JSON lines are without their fields, and are read again.
+        rows: its rows. Those of JSON lines are without their fields, and are read again.
         metrics: the values of the metrics that were logged; ``target``: the logged gold answer.
-        recorded: whether they hold a record of this package.
-        texts: hash of the responses; ``fault``: counts unless a row with a record follows.
+        is_logged: whether lmms-eval wrote them; ``has_record``: with a record of this package.
+        texts: hash of the responses.
     """
 
-    rows: list[tuple[Row, int | None]]
-    recorded: bool = False
+    rows: list[Row]
     metrics: dict[str, Any] = field(default_factory=dict)
     target: str | None = None
+    is_logged: bool = False
+    has_record: bool = False
     texts: int = 0
-    fault: ResponsesError | None = None
 
     def entries(self) -> Iterator[tuple[Mapping[str, Any], SavedResponse]]:
         """The responses, one per repeat, each with the fields of its row."""
-        for row, at in self.rows:
-            entry = _entry_of(row if row.offset is None else read_line_at(row.file, row.offset))
-            responses = _responses_in(entry, row)
-            for response in responses if at is None else responses[at : at + 1]:
-                yield entry, response
+        for row in self.rows:
+            entry = (row if row.offset is None else read_line_at(row.file, row.offset)).fields
+            for text, tokens in responses_of(entry, *_FIELDS):
+                yield entry, SavedResponse(text, tokens or None)
 
     def responses(self) -> list[SavedResponse]:
         """The responses; one per repeat."""
@@ -133,8 +135,6 @@ class SavedResponses:
     files: list[Path] = field(default_factory=list)
     passed_over: set[str] = field(default_factory=set)
     _used: dict[tuple[RunKey, DocumentKey], str] = field(default_factory=dict)
-    # The first round of a file with all rounds of each model, after those of the files before it
-    _first: dict[tuple[Path, str], int] = field(default_factory=dict)
 
     @property
     def tasks(self) -> list[str]:
@@ -170,68 +170,72 @@ class SavedResponses:
         return None
 
 
+_Groups = dict[RunKey, dict[DocumentKey, list[SavedDocument]]]
+"""For each document of a run, what its rows hold of it."""
+
+
 def read_responses(
-    *paths: str | Path, only: Collection[str] | None = None, default_task: str | None = None
+    *paths: str | Path,
+    only: Collection[str] | None = None,
+    default_task: str | None = None,
+    layouts: Sequence[Layout] = (),
 ) -> SavedResponses:
     """Find the responses in ``--log_samples`` files, in rows of ``{"task", "doc_id" or "id",
-    "response"}`` in any format of ``rows``, and in the predictions of ROME's publishers.
+    "response"}`` in any format of ``rows``, and in rows of these layouts of publishers.
 
-    Rows with ``model`` or ``round`` are of several runs; predictions of the publishers hold all
-    rounds of a question.
+    Rows with ``model`` or ``round`` are of several runs.
 
     Args:
         paths: files, and folders whose JSONL files are read.
         only: the wanted tasks; None: all.
         default_task: the task of responses if neither the row nor the file name contains it;
             "": only their ``id`` counts.
+        layouts: further layouts of rows.
     """
-    saved = SavedResponses(", ".join(str(path) for path in paths))
+    saved, groups = SavedResponses(", ".join(str(path) for path in paths)), _Groups()
     likelihoods: LikelihoodError | None = None
-    try:
-        files: list[Path] = []
-        for path in (Path(path).expanduser() for path in paths):
-            if not path.exists():
-                raise ResponsesError(f"{path} does not exist: pass saved responses")
-            suffixes = [".jsonl"] if path.is_dir() and any(path.rglob("*.jsonl")) else SUFFIXES
-            own = [path] if path.is_file() else row_files(path, suffixes)
-            # Of a folder with samples of lmms-eval, only these.
-            files += [file for file in own if SAMPLES in file.stem] or own
-        for file in files:
-            # Samples of lmms-eval name their task in the file name alone.
-            task = file.stem.partition(SAMPLES)[2] or None
-            try:
-                for row in read_rows(file) if only is None or task in (None, *only) else ():
-                    _add(saved, row, default_task if task is None else task, only)
-            except LikelihoodError as error:
-                likelihoods = likelihoods or error
-                saved.passed_over.add(task or file.name)
-            if task and only is not None and task not in only:
-                saved.passed_over.add(task)
-    except ReadError as error:
-        raise ResponsesError(str(error)) from None
-    if likelihoods and not saved.runs:
+    files: list[Path] = []
+    for path in (Path(path).expanduser() for path in paths):
+        suffixes = [".jsonl"] if any(path.rglob("*.jsonl")) else SUFFIXES
+        own = [path] if path.is_file() else row_files(path, suffixes)
+        # Of a folder with samples of lmms-eval, only these.
+        files += [file for file in own if SAMPLES in file.stem] or own
+    for file in files:
+        # Samples of lmms-eval name their task in the file name alone.
+        task = file.stem.partition(SAMPLES)[2]
+        if only is not None and task not in ("", *only):
+            saved.passed_over.add(task)
+            continue
+        try:
+            for row in read_rows(file):
+                row = _checked(row, layouts)
+                own_task = row.fields.get("task", task or default_task)
+                if not isinstance(own_task, str):
+                    raise ResponsesError(
+                        f'{row.where} has no "task": add it to each line (for lmms-rpts score: '
+                        "or set --task)"
+                    )
+                if only is not None and own_task not in only:
+                    saved.passed_over.add(own_task)
+                    continue
+                _add(groups, row, own_task)
+                saved.files += [file] * (file not in saved.files)
+        except LikelihoodError as error:
+            likelihoods = likelihoods or error
+            saved.passed_over.add(task or file.name)
+    if likelihoods and not groups:
         raise likelihoods
-    for document in (each for documents in saved.runs.values() for each in documents.values()):
-        if document.fault and not document.recorded:
-            raise document.fault
+    for run, documents in groups.items():
+        saved.runs[run] = {
+            key: _join(key, parts) if len(parts) > 1 else parts[0]
+            for key, parts in documents.items()
+        }
     return saved
 
 
-def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | None) -> None:
-    """Add the responses of a row.
-
-    lmms-eval saves a row for each filter pipeline. That with the record has the complete response;
-    in the others, it saves the output of the task's own filters.
-    """
-    entry = _entry_of(row)
-    task = entry.get("task", task)
-    if not isinstance(task, str):
-        raise ResponsesError(
-            f'{row.where} has no "task": add it to each line (for lmms-rpts score: or set --task)'
-        )
-    if only is not None and task not in only:
-        saved.passed_over.add(task)
-        return
+def _add(groups: _Groups, row: Row, task: str) -> None:
+    """Add a row to those of the same document of the same run."""
+    entry = row.fields
     kind = next((name for name in ("doc_id", "id") if name in entry), None)
     if kind is None or (not task and kind == "doc_id"):
         lacks = 'neither "doc_id" nor "id"' if kind is None else 'no "task", which "doc_id" needs'
@@ -239,195 +243,96 @@ def _add(saved: SavedResponses, row: Row, task: object, only: Collection[str] | 
     name = entry[kind]
     if isinstance(name, float) and name.is_integer():
         name = int(name)  # pandas writes whole numbers so, in a column with gaps
-    key, responses = DocumentKey(task, kind, str(name)), _responses_in(entry, row)
+    key, responses = DocumentKey(task, kind, str(name)), responses_of(entry, *_FIELDS)
     named = {name: entry[name] for name in RunKey._fields if entry.get(name) not in (None, "")}
     try:
-        run = _RUN.validate_python(named) if named else RunKey()  # numbers may be texts
+        run = _RUN.validate_python(named)  # numbers may be texts
     except ValidationError as error:
         raise ResponsesError(f"{row.where}: {first_fault(error)}") from None
-    if row.file not in saved.files:
-        saved.files.append(row.file)
     metrics, target = {"accuracy": entry.get("accuracy")}, entry.get("target")
-    if not (recorded := "filtered_resps" in entry and _holds_record(entry)):
+    if not (has_record := "filtered_resps" in entry and _has_record(entry)):
         others = {name: value for name, value in entry.items() if name not in _NOT_METRICS}
         metrics = {name: v for name, v in others.items() if isinstance(v, int | float | dict)}
     document = SavedDocument(
-        [(row if row.offset is None else replace(row, fields={}), None)],
-        recorded,
+        [row if row.offset is None else replace(row, fields={})],
         metrics,
         target if isinstance(target, str) else None,
-        hash(tuple(response.text for response in responses)),
+        is_logged="response" not in entry,
+        has_record=has_record,
+        texts=hash(tuple(text for text, _ in responses)),
     )
     if "rounds" not in entry:
-        earlier = saved.runs.setdefault(run, {}).setdefault(key, document)
-        if earlier is not document:
-            _join(earlier, document, key, row.where, "response" in entry)
+        groups.setdefault(run, {}).setdefault(key, []).append(document)
         return
-    # Not the first round without the question: one that a file lacks failed in its round.
-    rounds = [each.round or 0 for each in saved.runs if each.model == run.model]
-    first = saved._first.setdefault((row.file, run.model), max(rounds, default=-1) + 1)
-    while key in saved.runs.get(RunKey(run.model, first), {}):
-        first += 1  # a row for each round
-        if not run.model:
-            raise ResponsesError(
-                f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
-                "apart: name the field of the model's name 'model', or write a file per round"
-            )
-    for at in range(len(responses)):
-        part = replace(document, rows=[(document.rows[0][0], at)])
-        saved.runs.setdefault(RunKey(run.model, first + at), {})[key] = part
-
-
-def _join(
-    earlier: SavedDocument, document: SavedDocument, key: DocumentKey, place: str, repeats: bool
-) -> None:
-    """Add responses to those of a document; ``repeats``: those of several rows are its repeats."""
-    file = earlier.rows[0][0].file
-    same_file = file == document.rows[0][0].file
-    earlier.metrics = {**document.metrics, **earlier.metrics}
-    if same_file and repeats:
-        earlier.rows += document.rows
-    elif same_file and document.recorded != earlier.recorded:
-        if document.recorded:
-            earlier.rows, earlier.recorded = document.rows, True
-            earlier.texts = document.texts
-    elif not same_file or document.texts != earlier.texts:  # several processes write the same line
-        fault = ResponsesError(
-            f"{place}: document {key.name} of {key.task} was already read from {file}, perhaps "
-            "from another run. Pass one file, or a folder with one run. (Or the outputs of several "
-            "filter pipelines for one response: run the task with --reasoning_tags none, so that "
-            "lmms-eval saves complete responses.)"
+    # Further rows for a question are further rounds.
+    first = next(at for at in count() if key not in groups.get(RunKey(run.model, at), {}))
+    if first and not run.model and groups[RunKey("", 0)][key][0].rows[0].file == row.file:
+        raise ResponsesError(
+            f"{row.where} has a second response to {key.name}, and no 'model' to tell them "
+            "apart: name the field of the model's name 'model', or write a file per round"
         )
-        if not same_file:
-            raise fault
-        earlier.fault = earlier.fault or fault
+    for at, (text, tokens) in enumerate(responses, first):
+        fields = {"response": text, "token_counts": tokens}
+        part = replace(document, rows=[replace(row, fields=fields)])
+        groups.setdefault(RunKey(run.model, at), {})[key] = [part]
 
 
-# --- the responses in a row
+def _join(key: DocumentKey, parts: Sequence[SavedDocument]) -> SavedDocument:
+    """A document of these rows. They are repeats, unless lmms-eval wrote them.
 
-
-def _entry_of(row: Row) -> Mapping[str, Any]:
-    """The fields of a row by the names of lmms-eval; a blank cell is a null, a failed request."""
-    if row.fault:
-        raise ResponsesError(f"{row.where} {row.fault}")
-    fields = dict(row.fields)
-    answered = {"raw_answer", "answer", "reason"} & {*fields, *row.cells}
-    if ("question_id" in fields or row.key) and answered and not {"response", "resps"} & {*fields}:
-        return _prediction(row)
-    if _PUBLISHED.keys() <= fields.keys() and not {*_PUBLISHED.values()} & fields.keys():
-        fields |= {name: fields[other] for other, name in _PUBLISHED.items()}
-    return {"response": None} | fields if "response" in row.cells else fields
-
-
-def _prediction(row: Row) -> Mapping[str, Any]:
-    """A row in a layout of ROME's publishers as a row of ours.
-
-    They are one object, a list, or objects by ``question_id``; files with scores have the response
-    as ``raw_answer``. FlagEvalMM and the release BAAI/ROME-Evaluated hold all ``rounds`` of a
-    question in one row, the latter as text, with ``model`` and ``usage``. Their ``task`` is a
-    subtask, not a task of lmms-eval.
+    It writes a row for each filter pipeline, and several processes may write the same ones. The row
+    with a record has the complete response; in the others, there is the output of the task's own
+    filters.
     """
-    fields, rounds = row.fields, row.fields.get("num_inferences")
-    answers = _each_round(fields.get("raw_answer", fields.get("answer")), rounds) or [None]
-    if wrong := [each for each in answers if not isinstance(each, str | None)]:
-        raise ResponsesError(f"{row.where}: an answer should be a text or null, not {wrong[0]!r}")
-    columns = [_each_round(fields.get(name), rounds) for name in ("reason", "usage")]
-    # Of another number of rounds: they belong to none.
-    nothing = [None] * len(answers)
-    reasons, usages = (each if len(each) == len(answers) else nothing for each in columns)
-    texts = []
-    for reason, answer in zip(reasons, answers, strict=True):
-        thinking = reason if isinstance(reason, str) and reason.strip() else ""
-        # Tags as models write them, so that one splitter finds the thinking.
-        if thinking and "</think>" not in thinking:
-            thinking = f"<think>{thinking}</think>\n"
-        texts.append(None if answer is None else f"{thinking}{answer}")
-    model = fields.get("model")
-    return {
-        "rounds": len(texts),
-        "id": fields.get("question_id", row.key),
-        "response": texts,
-        "token_counts": [_tokens_in(usage) for usage in usages],
-        **({"model": model} if isinstance(model, str) and model.strip() else {}),
-    }
+    first, chosen = parts[0], [*parts]
+    if first.is_logged:
+        chosen = [part for part in parts if part.has_record] or chosen
+    places = [part.rows[0] for part in parts]
+    other = next((row for row in places if row.file != places[0].file), None)
+    if other is None and first.is_logged and len({part.texts for part in chosen}) > 1:
+        other = places[-1]
+    if other is not None:
+        raise ResponsesError(
+            f"{other.where}: document {key.name} of {key.task} was already read from "
+            f"{places[0].file}, perhaps from another run. Pass one file, or a folder with one run. "
+            "(Or the outputs of several filter pipelines for one response: run the task with "
+            "--reasoning_tags none, so that lmms-eval saves complete responses.)"
+        )
+    rows = [row for part in chosen for row in part.rows]
+    metrics = {name: value for part in reversed(parts) for name, value in part.metrics.items()}
+    return replace(first, rows=rows[:1] if first.is_logged else rows, metrics=metrics)
 
 
-def _each_round(value: object, rounds: object) -> list[Any]:
-    """The values of a field, one for each round; ``rounds``: their number if the row has it.
-
-    A field with several is a list, an object such as ``{"inference_0": "A"}``, or the text of one.
-    """
-    values = _decoded(value)
-    if isinstance(values, dict) and all(_INFERENCE.fullmatch(str(name)) for name in values):
-        # A round that is not there keeps its place.
-        numbered = {int(str(name).partition("_")[2]): each for name, each in values.items()}
-        return [numbered.get(at) for at in range(max(numbered) + 1)] if numbered else []
-    # A single answer may look like a list: "['A', 'B']".
-    if isinstance(values, list) and (values is value or len(values) == rounds):
-        return values
-    return [] if value is None else [value]
-
-
-def _decoded(value: object) -> Any:
-    """The list or object whose text a value is; else the value."""
-    if isinstance(value, str) and value.lstrip()[:1] in ("[", "{"):
-        with suppress(ValueError):
-            return literal(value)
-    return value
-
-
-def _tokens_in(usage: object) -> dict[str, Any] | None:
-    """Token counts of lmms-eval, from those of an OpenAI-compatible server."""
-    usage = _decoded(usage)
-    if not isinstance(usage, dict):
-        return None
-    read, written, total = (
-        usage.get(f"{name}_tokens") for name in ("prompt", "completion", "total")
-    )
-    if isinstance(read, int) and isinstance(written, int) and isinstance(total, int):
-        written = max(written, total - read)  # some servers count thinking in the total alone
-    details = usage.get("completion_tokens_details")
-    thought = details.get("reasoning_tokens") if isinstance(details, dict) else None
-    return dict(zip(_COUNTS, (read, written, thought), strict=True))
-
-
-def _responses_in(entry: Mapping[str, Any], row: Row) -> list[SavedResponse]:
-    """The responses in the fields of a row; a null is a failed request.
+def _checked(row: Row, layouts: Sequence[Layout]) -> Row:
+    """The row with the names of lmms-eval; a blank cell is a null, a failed request.
 
     Raises:
-        ResponsesError: if there are none.
+        ResponsesError: if it has no responses.
     """
-    # lmms-eval omits "resps" if the filters changed nothing.
-    name = next((each for each in ("response", "resps") if each in entry), "filtered_resps")
-    if name == "filtered_resps" and _holds_record(entry):
+    if row.fault:
+        raise ResponsesError(f"{row.where} {row.fault}")
+    fields = {"response": None, **row.fields} if "response" in row.cells else row.fields
+    name = next((name for name in _FIELDS if name in fields), None)
+    if name is None:
+        for layout in layouts:
+            if published := layout(row):
+                return replace(row, fields=published, offset=None)
+    if name == "filtered_resps" and _has_record(fields):
         raise ResponsesError(
             f'{row.where} has a scored record, but no "resps": the response itself is lost'
         )
-    if name != "response" and _LIKELIHOOD.match(str(entry.get(name))):
+    if name != "response" and _LIKELIHOOD.match(str(fields.get(name or ""))):
         raise LikelihoodError(
             f"{row.where} holds likelihoods of answer options, not a response: only free text can "
             "be scored"
         )
-    # lmms-eval saves the list of a single request within a list.
-    texts = entry[name] if isinstance(entry.get(name), list) else [entry.get(name)]
-    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
-    if name not in entry or not texts or not all(isinstance(each, str | None) for each in texts):
+    responses = responses_of(fields, *_FIELDS) if name else []
+    if not responses or not all(isinstance(text, str | None) for text, _ in responses):
         raise ResponsesError(f"{row.where} has no text as response or resps")
-    counts = entry.get("token_counts")
-    tokens = [
-        {name: n for name in _COUNTS if type(n := each.get(name)) is int and n >= 0}
-        if isinstance(each, dict)
-        else {}
-        for each in (counts if isinstance(counts, list) else [counts])
-    ]
-    return [
-        SavedResponse(None if text is None else storable(text), counted or None)
-        for text, counted in zip_longest(texts, tokens[: len(texts)], fillvalue=None)
-    ]
+    return row if fields is row.fields else replace(row, fields=fields)
 
 
-def _holds_record(entry: Mapping[str, Any]) -> bool:
+def _has_record(entry: Mapping[str, Any]) -> bool:
     """Whether a row has a record of this package."""
-    values = entry.get("filtered_resps")
-    texts = values if isinstance(values, list) else [values]
+    texts = (text for text, _ in responses_of(entry, "filtered_resps"))
     return any(isinstance(text, str) and _RECORD.search(text[:200]) for text in texts)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import itertools
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from operator import attrgetter
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
@@ -41,7 +40,7 @@ class Run:
 
     def __repr__(self) -> str:
         responses = count(len(self.responses), "response")
-        documents = count(len(self.grouped(attrgetter("key"))), "document")
+        documents = count(len({record.instance.key for record in self.responses}), "document")
         tasks = shorten(", ".join(self.tasks) or "no task", 60)
         return (
             f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
@@ -68,13 +67,6 @@ class Run:
         """Why judging stopped before its end; None if it did not."""
         reason = value_at(self.results, "usage", "judges", "stopped")
         return reason if isinstance(reason, str) else None
-
-    def grouped(self, key: Callable[[Any], Any]) -> dict[Any, list[Any]]:
-        """The responses by a property of their instances."""
-        groups: dict[Any, list[Any]] = {}
-        for record in self.responses:
-            groups.setdefault(key(record.instance), []).append(record)
-        return groups
 
 
 def of_task(run: Run, task: str | None) -> Run | None:
@@ -113,9 +105,9 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     ]
     if len({*labels}) < len(runs):
         # `lmms-rpts score` writes several models into one folder.
-        labels = _distinguish(labels, [(run.model, run.model) for run in runs])
-        judges = [(own, run.judges) for own, run in zip(labels, runs, strict=True)]
-        labels = _distinguish(labels, [(judge, f"{own} ({judge})") for own, judge in judges])
+        labels = _distinguish(labels, [run.model for run in runs])
+        judged = [f"{own} ({run.judges})" for own, run in zip(labels, runs, strict=True)]
+        labels = _distinguish(labels, judged)
     counts = Counter(labels)
     taken = {label for label in labels if counts[label] == 1}
     named = []
@@ -128,14 +120,11 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     return named
 
 
-def _distinguish(names: Sequence[str], options: Sequence[tuple[Hashable, str]]) -> list[str]:
-    """The names; one that stands with different values is replaced by the name of its value."""
-    pairs = {(name, value) for name, (value, _) in zip(names, options, strict=True)}
-    several = Counter(name for name, _ in pairs)
-    return [
-        better if several[name] > 1 else name
-        for name, (_, better) in zip(names, options, strict=True)
-    ]
+def _distinguish(names: Sequence[str], longer: Sequence[str]) -> list[str]:
+    """The names; one that stands with different longer ones is replaced by these."""
+    pairs = [*zip(names, longer, strict=True)]
+    several = Counter(name for name, _ in {*pairs})
+    return [other if several[name] > 1 else name for name, other in pairs]
 
 
 def shortest_ends(paths: Sequence[str]) -> list[str]:
@@ -171,9 +160,9 @@ def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
         rounds[0].label if len(rounds) == 1 else model
         for rounds, model in zip(sets, models, strict=True)
     ]
-    for better in (lambda run: f"{run.model} ({run.judges})", attrgetter("label")):
-        if len({*names}) < len(names):
-            names = _distinguish(names, [(at, better(rounds[0])) for at, rounds in enumerate(sets)])
+    if len({*names}) < len(names):
+        names = _distinguish(names, [f"{run.model} ({run.judges})" for run, *_ in sets])
+        names = _distinguish(names, [run.label for run, *_ in sets])
     return dict(zip(names, sets, strict=True))
 
 
@@ -181,16 +170,17 @@ def join_rounds(rounds: Sequence[Run], label: str) -> Run:
     """The rounds of a model as one run: each has further responses to the same documents."""
     if len(rounds) == 1:
         return rounds[0]
-    repeats, responses = Counter[tuple[str, int]](), list[Any]()
-    for record in (record for run in rounds for record in run.responses):
+    joined, repeats, responses = join_runs(rounds), Counter[tuple[str, int]](), list[Any]()
+    for record in joined.responses:
         document = record.place[:2]
         responses.append(record.model_copy(update={"repeat": repeats[document]}))
         repeats[document] += 1
-    return replace(join_runs(rounds, responses), label=label)
+    return replace(joined, label=label, responses=tuple(responses))
 
 
-def join_runs(runs: Sequence[Run], responses: Iterable[Any]) -> Run:
-    """One run of these runs of one model, with these responses."""
+def join_runs(runs: Sequence[Run]) -> Run:
+    """One run of the responses of these runs of one model."""
+    responses = (record for run in runs for record in run.responses)
     ordered = sorted(responses, key=lambda record: (*record.instance.key, *record.place))
     folders, models = ([run.path[at] for run in runs] for at in (0, 1))
     path = (commonpath(folders) if folders[0] else "", models[0] if len({*models}) == 1 else "")

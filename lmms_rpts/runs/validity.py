@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterable, Sequence
+from contextlib import suppress
 from pathlib import Path
 
 from pydantic import TypeAdapter
@@ -13,7 +14,7 @@ from lmms_rpts.base.escaping import shorten
 from lmms_rpts.base.schema import Model, Share, Text, Whole
 from lmms_rpts.base.settings import Settings, load_settings
 from lmms_rpts.runs.files import draft_of
-from lmms_rpts.runs.run import Run
+from lmms_rpts.runs.run import Run, value_at
 from lmms_rpts.stats.figures import Interval, interval
 
 FILE = "validity.json"
@@ -37,6 +38,11 @@ class Validity(Model):
     low: Share | None = None
     high: Share | None = None
     shortness: Share | None = None
+
+    @property
+    def judging(self) -> tuple[str, str]:
+        """Who judged how."""
+        return (self.judge, self.prompt_version)
 
     @property
     def doubt(self) -> str:
@@ -65,7 +71,7 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     if settings.cache is None:
         return None
     entries = [*_stored(settings), *measured]
-    newest = {(each.judge, each.prompt_version, each.set): each for each in entries}
+    newest = {(each.judging, each.set): each for each in entries}
     path = settings.cache / FILE
     try:
         with draft_of(path) as draft:
@@ -77,18 +83,20 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
 
 def validity_of(judge: str, prompt_version: str, settings: Settings) -> list[Validity]:
     """What was measured on this machine of a judge with these prompts: one entry per set."""
-    judging = (judge, prompt_version)
-    return [each for each in _stored(settings) if (each.judge, each.prompt_version) == judging]
+    return [each for each in _stored(settings) if each.judging == (judge, prompt_version)]
 
 
-def validity_lines(runs: Iterable[Run]) -> list[str]:
+def validity_lines(runs: Sequence[Run]) -> list[str]:
     """How far the judges of the steps of runs can be trusted: unescaped sentences.
 
     Measurements are those in the results of the runs, and those made on this machine, which count
     if both are of the same set.
     """
-    runs = list(runs)
-    entries = [each for run in runs for each in _held(run)] + [*_stored(load_settings())]
+    entries: list[Validity] = []
+    for run in runs:
+        with suppress(ValueError):  # results may be those of others
+            entries += _ENTRIES.validate_python(value_at(run.results, "usage", "validity"))
+    entries += _stored(load_settings())
     # Graded answers are another question to a judge, with other prompts.
     scored = [each.settings for run in runs for each in run.responses if each.SCORE == "rpts"]
     judgings = dict.fromkeys((each.judge, each.prompt_version) for each in scored)
@@ -97,11 +105,12 @@ def validity_lines(runs: Iterable[Run]) -> list[str]:
 
 def judge_lines(judge: str, prompt_version: str, entries: Iterable[Validity]) -> list[str]:
     """The sentences about one judge; a later entry replaces an earlier one of the same set."""
-    if judge in ("none", "lexical"):
-        word = "judge lexical: for testing only: word overlap cannot judge reasoning"
-        return [word] if judge == "lexical" else []
-    judging, name = (judge, prompt_version), shorten(judge, _LONGEST)
-    own = {each.set: str(each) for each in entries if (each.judge, each.prompt_version) == judging}
+    if judge == "none":
+        return []
+    if judge == "lexical":
+        return ["judge lexical: for testing only: word overlap cannot judge reasoning"]
+    own = {each.set: str(each) for each in entries if each.judging == (judge, prompt_version)}
+    name = shorten(judge, _LONGEST)
     advice = f"judge {name}: not validated: lmms-rpts validate --judge {shlex.quote(name)}"
     return list(own.values()) or [advice]
 
@@ -112,12 +121,4 @@ def _stored(settings: Settings) -> tuple[Validity, ...]:
         content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
         return _ENTRIES.validate_json(content)
     except (OSError, ValueError):
-        return ()
-
-
-def _held(run: Run) -> tuple[Validity, ...]:
-    """The entries in the results of a run, which may be those of others."""
-    try:
-        return _ENTRIES.validate_python(run.results["usage"]["validity"])
-    except (KeyError, TypeError, ValueError):
         return ()

@@ -14,7 +14,8 @@ from lmms_rpts.base.schema import Flag, Model, Several, Share, Text, all_faults,
 from lmms_rpts.judging.images import DEFAULT_LONGEST, ImageError, JudgeImage
 from lmms_rpts.reasoning import parse_chain
 from lmms_rpts.reasoning.clues import Language
-from lmms_rpts.runs.record import Asked, OwnId, ShownQuestion, unset
+from lmms_rpts.runs.record import unset
+from lmms_rpts.scoring.asked import Asked, OwnId, ShownQuestion
 
 A = TypeVar("A", bound=Asked)
 

@@ -155,8 +155,6 @@ class RptsRecord(Record):
     SCHEMA: ClassVar[str] = "lmms_rpts.rpts"
     SCORE: ClassVar[str] = "rpts"
     BENCHMARK: ClassVar[str] = "RPTS"
-    FILTER: ClassVar[str] = "rpts_aggregate"
-    AGAIN: ClassVar[str] = "score the responses again (lmms-rpts score)"
 
     rpts: Share | None = Field(description="the Reasoning Process Tree Score; null if unscored")
     diagnosis: Diagnosis = Field(

@@ -10,8 +10,8 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import find_judge
 from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.reasoning.thinking import select_reasoning
-from lmms_rpts.scoring.grading import SCORES, graded_by, known_grade
 from lmms_rpts.tasks.benchmark import AnswerGrader
+from lmms_rpts.tasks.grading import SCORES, graded_by, known_grade
 from lmms_rpts.tasks.registry import BENCHMARKS
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.loading import LabelledSet

@@ -19,8 +19,8 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import backend_of, find_judge, open_budget
 from lmms_rpts.judging.types import Request, Usage, Verdict
 from lmms_rpts.runs.validity import Validity
-from lmms_rpts.runs.work import ordered, run_async
 from lmms_rpts.scoring.question import judge_images
+from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.tasks.images import FORMATS
 from lmms_rpts.validation.chains import LabelledChain
 from lmms_rpts.validation.loading import LabelledSet

@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -19,10 +18,8 @@ from sklearn.metrics import cohen_kappa_score
 
 from lmms_rpts.analysis.agreements import (
     STATISTICS,
-    STEP,
     Agreement,
     agreement,
-    agreement_of_raters,
     read_ratings,
     statistics_of,
 )
@@ -65,39 +62,6 @@ def test_the_statistics_worked_by_hand() -> None:
     # What differs in the last bit only is a tie.
     tied = statistics_of(np.array([0.1 + 0.2, 0.3, 0.9]), np.array([0.4, 0.4, 0.5]))
     assert tied[1] == pytest.approx(1.0)
-
-
-def frame_of(units: Sequence[Mapping[str, float]]) -> pd.DataFrame:
-    rows = [
-        ("t", at, str(at), 0, 0, rater, score)
-        for at, unit in enumerate(units)
-        for rater, score in unit.items()
-    ]
-    frame: pd.DataFrame = pd.DataFrame(rows, columns=[*STEP, "rater", "score"])
-    return frame
-
-
-def test_raters_are_compared_in_pairs() -> None:
-    units = [{"ann": 0.0, "bob": 0.2}, {"ann": 1.0, "bob": 0.6}, {"bob": 0.5, "cy": 0.9}]
-    raters = agreement_of_raters(frame_of([*units, {"dee": 0.1}]))
-    assert raters == raters | {"raters": 3, "steps": 3, "mae": pytest.approx((0.3 + 0.4) / 2)}
-    assert agreement_of_raters(frame_of([{"ann": 0.1}, {"bob": 0.2}])) is None
-    # Krippendorff, Computing Krippendorff's Alpha-Reliability (2011), section E: 0.849.
-    lines = {
-        "a": "1 2 3 3 2 1 4 1 2 . . .",
-        "b": "1 2 3 3 2 2 4 1 2 5 . 3",
-        "c": ". 3 3 3 2 3 4 2 2 5 1 .",
-        "d": "1 2 3 3 2 4 4 1 2 5 1 .",
-    }
-    columns = zip(*(line.split() for line in lines.values()), strict=True)
-    units = [
-        {name: float(score) for name, score in zip(lines, column, strict=True) if score != "."}
-        for column in columns
-    ]
-    for scores, alpha in ((units, 0.849), ([{"a": 0.3, "b": 0.3}], None)):
-        raters = agreement_of_raters(frame_of(scores))
-        assert raters is not None
-        assert raters["alpha"] == (alpha and pytest.approx(alpha, abs=5e-4))
 
 
 # --- judges and people
@@ -150,7 +114,6 @@ def test_a_judge_against_people(run: Run) -> None:
         "bias": pytest.approx((0.2 - 0.1) / 3),
     }
     assert found.left_out == {"not rated": 2, f"no score in {run.label}": 1}
-    assert found.raters is None
     assert found.steps["reference"].tolist() == [0.8, 0.5, 0.2]
     assert found.steps["modality"].tolist() == ["visual", "inference", "visual"]
     plain = found.frame()
@@ -166,7 +129,6 @@ def test_several_raters_count_as_their_mean(run: Run, tmp_path: Path) -> None:
     ]
     found = agreement([run], files)
     assert found.steps["reference"].tolist() == pytest.approx([0.7, 0.4, 0.1])
-    assert found.raters == {"raters": 2, "steps": 1, "mae": pytest.approx(0.2), "alpha": 0.0}
     assert read_ratings(files, run)["rater"].tolist() == ["Ann", "Ann", "Bob", "Bob"]
 
 

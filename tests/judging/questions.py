@@ -13,7 +13,7 @@ from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.registry import ChosenJudge
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import Backend, Reply, Request, Verdict
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.scoring.work import ordered, run_async
 
 T = TypeVar("T")
 PROMPTS = Prompts()

@@ -155,7 +155,7 @@ ASKING = """
 import json, sys
 from pathlib import Path
 from lmms_rpts.judging.client import open_client
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.scoring.work import ordered, run_async
 from tests.judging.questions import question, settings_of
 
 async def unit(client, number):

@@ -29,8 +29,8 @@ from lmms_rpts.judging.types import (
     Usage,
     Verdict,
 )
-from lmms_rpts.runs.work import ordered
 from lmms_rpts.scoring.verdicts import parse_yes_no
+from lmms_rpts.scoring.work import ordered
 from tests.judging.questions import (
     Said,
     ScriptedJudge,

@@ -22,7 +22,7 @@ from typer.testing import CliRunner
 from lmms_rpts.cli import app
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.types import Request, Verdict
-from lmms_rpts.runs.work import ordered, run_async
+from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.validation.loading import OWN, load_set
 from lmms_rpts.validation.run import requests_of
 from tests.judging.questions import settings_of

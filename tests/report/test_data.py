@@ -20,9 +20,9 @@ from lmms_rpts.report import data, rating
 from lmms_rpts.report.data import LONGEST, bounded, report_data
 from lmms_rpts.report.rating import draw_sample, rating_data
 from lmms_rpts.report.write import write_report
-from lmms_rpts.runs.answers import ACCURACY, AnswerRecord, GradedHow
 from lmms_rpts.runs.metrics import by_name
-from lmms_rpts.runs.record import Asked, ShownQuestion
+from lmms_rpts.scoring.asked import Asked, ShownQuestion
+from lmms_rpts.tasks.answers import ACCURACY, AnswerRecord, GradedHow
 from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.support.instances import make_doc, write_folder
 from tests.support.pages import data_in
@@ -230,7 +230,6 @@ class _Question(Asked):
 class _Record(AnswerRecord):
     SCHEMA: ClassVar[str] = "shapes.answer"
     BENCHMARK: ClassVar[str] = "Shapes"
-    FILTER: ClassVar[str] = "shapes_grade"
 
     instance: _Question = Field(description="the question")
     settings: GradedHow = Field(description="how the answer was graded")

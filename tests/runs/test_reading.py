@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import itertools
 import json
-import math
 import re
 import shutil
 import tempfile
 from collections.abc import Iterable, Mapping, Sequence
-from operator import attrgetter
 from pathlib import Path
 from typing import Any
 
@@ -18,13 +16,11 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from loguru import logger
 
-from lmms_rpts.reasoning import rpts_score
 from lmms_rpts.runs import reading
-from lmms_rpts.runs.reading import RunError, model_of, read_logged
+from lmms_rpts.runs.reading import RunError, model_of
 from lmms_rpts.runs.run import Run, join_rounds, name_runs, of_task, rounds_of
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.rome.scorer import RomeRecord
-from tests.support import lmms
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import RECORDS, make_record, scoring_with, write_run
 from tests.support.tables import table
@@ -123,7 +119,6 @@ def test_responses_are_sorted_by_task_document_and_repeat(tmp_path: Path) -> Non
         *((3, 0), (3, 1)),
         *((0, 0), (9, 0), (9, 1), (10, 0)),
     ]
-    assert [len(each) for each in run.grouped(attrgetter("key")).values()] == [2, 1, 2, 1]
     assert [each.tokens for each in run.responses][:2] == [17, None]
     assert [each.rpts is None for each in run.responses][:2] == [False, True]
     chinese = of_task(run, "rpts_eval_zh")
@@ -140,7 +135,7 @@ def test_samples_of_other_tasks_are_ignored_beside_ours(tmp_path: Path, found: o
     (tmp_path / "elsewhere" / f"{DATE}_results.json").write_text("{broken")
     assert read_one(tmp_path).files == (file,)
     assert read_one(file.with_name(f"{DATE}_results.json")).files == (file,)
-    refused(other, says=[f"{other}, line 1", "of mme hold no record of RPTS", "pass a run"])
+    refused(other, says=[str(other), "hold no record of RPTS", "pass a run"])
     file.unlink()
     refused(tmp_path, says=[str(tmp_path), "hold no record of RPTS", other.name, "lmms-rpts score"])
 
@@ -161,7 +156,7 @@ def test_paths_without_a_run(path: str, tmp_path: Path, monkeypatch: pytest.Monk
     # The empty path is the current folder. Of a misspelt path with "=", the whole is named.
     told = "does not exist" if path else "No samples"
     refused(path, says=[told, "t=0/x" if "t=0" in path else ""])
-    refused(says=["No run found: pass", "--output_path"])
+    assert read() == []
 
 
 @table("content", b"", b"{", b"[]", b"7", b"\xff\xfe{", b'{"a": ' + b"1" * 5000 + b"}")
@@ -176,10 +171,7 @@ def test_broken_results(tmp_path: Path, content: bytes) -> None:
 
 # --- damaged samples
 
-REMEDY = re.compile(
-    r"[Cc]opy (the file|it) again|[Pp]ass a |[Rr]un it again|score the "
-    r"responses again|use the lmms-rpts that wrote it|use one file per run|check its"
-)
+REMEDY = re.compile(r"copy it again|pass a run|Run it again|use one file per run")
 
 
 @pytest.fixture
@@ -206,12 +198,9 @@ def test_a_file_that_breaks_off(good: Path) -> None:
         if end == start:
             assert read_one(good).responses == expected[:2]
         else:
-            damaged(good, "not a complete JSON object", "delete this line", line=3)
+            damaged(good, "cannot be read", "delete this line", line=3)
     good.write_bytes(content[:-1])
     assert read_one(good).responses == expected
-    for end in range(1, content.index(b"\n"), 13):
-        good.write_bytes(content[:end])
-        damaged(good, "not a complete JSON object")
     for empty in ("", " \n\t\r\n\n", "\ufeff\n"):
         good.write_text(empty, encoding="utf-8")
         damaged(good, "is empty", line=None)
@@ -242,15 +231,12 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
     ({"doc_id": -1}, {}, "doc_id should be greater than or equal to 0"),
     ({"doc_id": "1"}, {}, "doc_id should be a whole number"),
     ({"doc_id": []}, {}, "doc_id should be a whole number"),
-    ({}, {"rpts": 1.5}, "rpts should be less than or equal to 1, not 1.5: the file was changed"),
+    ({}, {"rpts": 1.5}, "rpts should be less than or equal to 1, not 1.5. The file was changed"),
     ({}, {"rpts": float("nan")}, "rpts should be a finite number"),
     ({}, {"schema_version": 2}, "schema version 2, but this lmms-rpts reads version 1"),
     ({}, {"steps": [0] * 9}, "steps[0] should be an object"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "the file was changed"),
-    ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "the file was changed"),
-    ({"filtered_resps": "B"}, {}, "hold no record of RPTS"),
-    ({"filtered_resps": []}, {}, "hold no record of RPTS"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.other"}'}, {}, "hold no record of RPTS"),
+    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "The file was changed"),
+    ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "The file was changed"),
 )
 def test_a_damaged_value_is_named(
     good: Path, changes: dict[str, Any], inner: dict[str, Any], said: str
@@ -266,7 +252,7 @@ def test_a_damaged_value_is_named(
 def test_pipelines_and_processes_that_write_a_document_twice(good: Path) -> None:
     """Several processes repeat lines; of several filter pipelines, one writes the record."""
     expected, entries = read_one(good).responses, rows(good)
-    again = entries[0] | {"doc_hash": "1" * 64, "token_counts": [{"output_tokens": 9}]}
+    again = entries[0] | {"doc_hash": "1" * 64}
     others = [entry | {"filtered_resps": "B"} for entry in entries]
     rewrite(good, [*others, *entries, *entries, again])
     assert read_one(good).responses == read_one(good.parent).responses == expected
@@ -291,7 +277,6 @@ def test_a_document_with_two_responses_is_of_two_runs(good: Path, change: dict[s
     ({"resps": "a", "token_counts": [{"output_tokens": -1}]}, ["a", None], None),
     ({"resps": [None, 7], "token_counts": [{"output_tokens": True}]}, [None, None], None),
     ({"resps": None, "token_counts": [None]}, [None, None], None),
-    ({"token_counts": {"output_tokens": 9}}, [True, None], None),
 )
 def test_texts_and_tokens_of_responses(
     good: Path, change: dict[str, Any], texts: list[Any], tokens: int | None
@@ -299,7 +284,7 @@ def test_texts_and_tokens_of_responses(
     row = rows(good)[0]
     row |= {"filtered_resps": [row["filtered_resps"]] * 2} | change
     first, second = read_one(altered(good, [row])).responses
-    assert [first.text, second.text] == [row["resps"][0] if t is True else t for t in texts]
+    assert [first.text, second.text] == texts
     # lmms-eval counts only the first response.
     assert (first.tokens, second.tokens) == (tokens, None)
 
@@ -325,12 +310,11 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
     ]
     first, second, third = rows(good)
     rewrite(good, [first | {"input": turns}, second | {"input": 7, "target": None}, third, [1]])
-    keys = [("rpts_eval_en", at) for at in (1, 2, 3)]
-    found = read_logged([good], {*keys})
-    assert found[keys[0]].turns == (("system", "Be brief."), ("user", "[image]\nWhich?"))
-    assert found[keys[0]].question == "Be brief.\n[image]\nWhich?"
-    assert (found[keys[1]].question, found[keys[1]].target) == ("", "")
-    assert (found[keys[2]].turns, found[keys[2]].target) == ((("", "Context: ..."),), "agree")
+    asked, odd, text = (record.logged for record in read_one(good).responses)
+    assert asked.turns == (("system", "Be brief."), ("user", "[image]\nWhich?"))
+    assert asked.question == "Be brief.\n[image]\nWhich?"
+    assert (odd.question, odd.target) == ("", "")
+    assert (text.turns, text.target) == ((("", "Context: ..."),), "agree")
 
 
 # --- names of models and runs
@@ -343,15 +327,11 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
     ("model_version=gpt-4o,tp=1", "gpt-4o"),
     ("name=mine,pretrained=lab/model", "mine"),
     ("samples=/data/careful.jsonl", "careful"),
-    (r"pretrained=C:\models\model-7b", "model-7b"),
     ("pretrained=.", "wrapper"),
-    ("pretrained", "wrapper"),
     (",=,,=x,", "wrapper"),
     ({"pretrained": "lab/model", "tp": 1, "dtype": None}, "model"),
     (7, "wrapper"),
     ("pretrained=lab/a\n\tb\x1b[31m\x00", "a b�[31m�"),
-    ("pretrained=lab/\ud800", "�"),
-    ("pretrained=lab/\u200b", "�"),
     ("model=https://h/x?token=SECRET-1", "x?token=***"),
 )
 def test_names_of_models(arguments: object, name: str | None) -> None:
@@ -364,11 +344,9 @@ def test_names_of_models(arguments: object, name: str | None) -> None:
     # Folders that the user chose, as in the README: replayed responses.
     ({"r/small": "", "r/large": ""}, ["r/small", "r/large"], ["small", "large"]),
     ({"r/small": "", "r/large": ""}, ["r"], ["large", "small"]),
-    ({"r/small": ""}, ["."], ["small"]),
     # Folders that lmms-eval made for models are shown as the models.
     ({"r": A, "r/.": "pretrained=lab/b"}, ["r"], ["b", "model-a"]),
     ({"r": "pretrained=a/ckpt", "r/.": "pretrained=b/ckpt"}, ["r"], ["a/ckpt", "b/ckpt"]),
-    ({"r": "pretrained=/disk/1/ckpt/"}, ["r"], ["ckpt"]),
     ({"a/ckpt": "", "b/ckpt": ""}, ["b", "a"], ["b/ckpt", "a/ckpt"]),
     ({"t0": A, "t1": A}, ["."], ["t0", "t1"]),
     ({"small": "", "r/small": ""}, ["small", "r"], ["w/small", "r/small"]),
@@ -378,7 +356,6 @@ def test_names_of_models(arguments: object, name: str | None) -> None:
     ({"r/small": "", "r/large": ""}, ["large=r/small", "r/large"], ["large", "r/large"]),
     ({"r/small": ""}, ["lab/a=r"], ["lab/a"]),
     ({"r/small": ""}, ["a\x1b[31m\n=r"], ["a�[31m"]),
-    ({"r/small": ""}, [" =r"], ["small"]),
     ({"x=run": ""}, ["x=run"], ["x=run"]),
     ({"t=0/run": ""}, ["t=0/run"], ["run"]),
     ({"t=0/run": ""}, ["a=t=0/run"], ["a"]),
@@ -445,10 +422,8 @@ def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
     "parts, missing",
     # offset, number of documents in the samples, limit
     (((0, 3, 3), (3, 3, 3), (6, 2, 3)), None),
-    (((0, 3, 3), (6, 2, 3)), "3 to 5"),
-    (((0, 3, 3), (3, 2, 3), (6, 1, 3)), "5, 7"),
-    (((0, 3, 3), (3, 3, 3)), "6 to 7"),
-    (((0, 8, None),), None),
+    (((0, 3, 3), (6, 2, 3)), "3, 4, 5"),
+    (((0, 3, 3), (3, 3, 3)), "6, 7"),
     (((2, 3, 3),), None),
     (((2, 2, 3.0),), "4"),
     (((0, 2, 0.25),), None),
@@ -486,14 +461,6 @@ def test_other_settings_models_and_documents_are_not_merged(
     change = {"model": A, "doc": 1} | change
     write(tmp_path / "two", change.pop("doc"), **change)
     assert len(set(labels(tmp_path))) == 2
-
-
-def test_without_results_only_one_folder_is_one_run(tmp_path: Path) -> None:
-    for place, doc_id, date in (("a/out", 0, "1"), ("b/out", 1, "2"), ("b/out", 2, "3")):
-        file = write(tmp_path / place, doc_id, date=date)
-        file.with_name(f"{date}_results.json").unlink()
-    runs = read(tmp_path)
-    assert [(run.label, len(run.responses)) for run in runs] == [("a/out", 1), ("b/out", 2)]
 
 
 def test_a_label_merges_parts_with_different_checkpoints(tmp_path: Path) -> None:
@@ -534,22 +501,3 @@ def test_the_order_of_paths_does_not_matter(
     assert all(any(run.responses == each.responses for each in expected) for run in runs)
     first = {each.steps[0].score for each in runs[0].responses}
     assert order[0] / 10 in first, "the run that was named first comes first"
-
-
-def test_the_demo_is_read_as_it_was_written(demo: lmms.Run) -> None:
-    runs = read(demo.folder)
-    assert sorted((run.label, len(run.responses)) for run in runs) == [
-        ("careful", 14),
-        ("lucky", 14),
-    ]
-    for run in runs:
-        results = run.results["results"]["rpts_demo"]
-        for name in run.responses[0].metrics:
-            known = [v for each in run.responses if (v := each.metrics[name]) is not None]
-            mean = sum(known) / len(known) if known else math.nan
-            assert mean == pytest.approx(results[f"{name},none"], nan_ok=True, abs=1e-12), name
-        for response in run.responses:
-            scores = [step.score for step in response.steps if step.score is not None]
-            scoring, tree = response.settings, response.tree()
-            again = rpts_score(tree, scores, scoring.decay, scoring.focus_height)
-            assert response.rpts == again

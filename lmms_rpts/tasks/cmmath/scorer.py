@@ -18,9 +18,16 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE, Request
-from lmms_rpts.runs.answers import ACCURACY, COVERAGE, AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.scoring.grading import (
+from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
+from lmms_rpts.tasks.aggregation import mean
+from lmms_rpts.tasks.answers import ACCURACY, COVERAGE, AnswerRecord, Finding, Grade, GradedHow
+from lmms_rpts.tasks.benchmark import AnswerGrader
+from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, mastery, ssr
+from lmms_rpts.tasks.cmmath.prompts import read_wording
+from lmms_rpts.tasks.cmmath.questions import CmmathSettings, Problem
+from lmms_rpts.tasks.data import needed_judge
+from lmms_rpts.tasks.grading import (
     SCORES,
     Given,
     Grades,
@@ -29,13 +36,6 @@ from lmms_rpts.scoring.grading import (
     graded_by,
     known_grade,
 )
-from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
-from lmms_rpts.tasks.aggregation import mean
-from lmms_rpts.tasks.benchmark import AnswerGrader
-from lmms_rpts.tasks.cmmath.knowledge import THRESHOLDS, mastery, ssr
-from lmms_rpts.tasks.cmmath.prompts import read_wording
-from lmms_rpts.tasks.cmmath.questions import CmmathSettings, Problem
-from lmms_rpts.tasks.data import needed_judge
 
 RULES_VERSION = "6"
 """Saved in every record; changes with every change of the rules that may change a grade."""
@@ -87,7 +87,6 @@ class CmmathRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.cmmath"
     BENCHMARK: ClassVar[str] = "CMMaTH"
-    FILTER: ClassVar[str] = "cmmath_grade"
 
     instance: Problem = Field(description="the problem, without its images")
     settings: CmmathGrading = Field(description="how the answer was graded")

@@ -19,8 +19,8 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import Client
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
-from lmms_rpts.scoring.grading import Given
 from lmms_rpts.tasks.fields import Fields, RowError
+from lmms_rpts.tasks.grading import Given
 from lmms_rpts.tasks.reform_eval import data
 from lmms_rpts.tasks.reform_eval.published import single_choice_likelihood
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion, marks_of

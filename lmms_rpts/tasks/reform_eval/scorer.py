@@ -21,11 +21,11 @@ from lmms_rpts.base.rows import literal
 from lmms_rpts.base.schema import Flag, Model, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.runs.answers import STRICT, AnswerRecord, Grade
 from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.scoring.grading import Doc, Given, GradingScorer
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.aggregation import mean
+from lmms_rpts.tasks.answers import STRICT, AnswerRecord, Grade
+from lmms_rpts.tasks.grading import Doc, Given, GradingScorer
 from lmms_rpts.tasks.reform_eval import published
 from lmms_rpts.tasks.reform_eval.instructions import load_instructions
 from lmms_rpts.tasks.reform_eval.questions import ReformQuestion
@@ -68,7 +68,6 @@ class ReformRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.reform"
     BENCHMARK: ClassVar[str] = "ReForm-Eval"
-    FILTER: ClassVar[str] = "reform_answer"
 
     instance: ReformQuestion = Field(description="one duplicate of the sample, without its image")
     settings: ReformAsking = Field(  # type: ignore[assignment]  # no grader to choose

@@ -15,7 +15,9 @@ from lmms_rpts.grading.grader import grade
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.runs.answers import (
+from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.scoring.verdicts import verdict_parser
+from lmms_rpts.tasks.answers import (
     ACCURACY,
     COVERAGE,
     STRICT,
@@ -24,8 +26,8 @@ from lmms_rpts.runs.answers import (
     Grade,
     GradedHow,
 )
-from lmms_rpts.runs.metrics import Metric, by_name
-from lmms_rpts.scoring.grading import (
+from lmms_rpts.tasks.data import needed_judge
+from lmms_rpts.tasks.grading import (
     Given,
     Grades,
     GradingScorer,
@@ -34,8 +36,6 @@ from lmms_rpts.scoring.grading import (
     graded_by_rules,
     known_grade,
 )
-from lmms_rpts.scoring.verdicts import verdict_parser
-from lmms_rpts.tasks.data import needed_judge
 from lmms_rpts.tasks.rome.matchers import Choices, Number, Rule, extract_answer, normalise
 from lmms_rpts.tasks.rome.questions import SUBTASKS, RomeQuestion, RomeSettings, tool_passages
 
@@ -82,7 +82,6 @@ class RomeRecord(AnswerRecord):
 
     SCHEMA: ClassVar[str] = "lmms_rpts.rome"
     BENCHMARK: ClassVar[str] = "ROME"
-    FILTER: ClassVar[str] = "rome_answer"
 
     instance: RomeQuestion = Field(description="the question, without its images")
 
