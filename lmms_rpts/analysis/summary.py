@@ -291,7 +291,7 @@ def _left_out(benchmark: Benchmark, run: Run, where: str) -> Iterator[str]:
     unscored = [
         record.reason
         for record in records
-        if first.of(record) is None and not (record.undecided and accuracy is first)
+        if getattr(record, record.SCORE) is None and not (record.undecided and accuracy is first)
     ]
     if unscored:
         line = f"{len(unscored)} {of} have no score, and are left out of {first.name}"

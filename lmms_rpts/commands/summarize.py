@@ -144,7 +144,9 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
         frame = frame.replace({"group": {"": "all documents"}})
         for metric in (it for it in shown if not it.interval):
             frame[metric.name] = [Interval(cell.value, sd=cell.sd) for cell in frame[metric.name]]
-        heads = {it.name: it.title + " ↓" * (it.higher_is_better is False) for it in shown}
+        heads = {
+            it.name: (it.head or it.name) + " ↓" * (it.higher_is_better is False) for it in shown
+        }
         heads = {name: head.replace("_", " ") for name, head in heads.items()}
         heads |= {"group": by or "", "documents": "n"}
         yield Table(frame, f"{title}{f': {group}' * bool(group)}", {"tokens": ",.0f"}, heads)

@@ -7,28 +7,27 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from functools import cache
 from itertools import chain, count
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
-from lmms_rpts import __version__
-from lmms_rpts.analysis.frames import by_benchmark
+from lmms_rpts.analysis.frames import breakdown, by_benchmark
+from lmms_rpts.base.settings import load_settings
+from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Verdict
-from lmms_rpts.reasoning.thinking import split_thinking
+from lmms_rpts.reasoning import select_reasoning
+from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
+from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
 from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
 from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
-from lmms_rpts.report.requests import (
-    Rebuilt,
-    asked_in,
-    request_about,
-    request_of_step,
-    rewriting_request,
-)
 from lmms_rpts.report.text import render
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.asked import ShownQuestion
-from lmms_rpts.scoring.record import RptsRecord
+from lmms_rpts.scoring.reading import steps_fields
+from lmms_rpts.scoring.record import JudgedStep, RptsRecord
+from lmms_rpts.tasks.answers import AnswerRecord
 from lmms_rpts.tasks.benchmark import Benchmark
 
 LIMIT = 5_000
@@ -121,9 +120,11 @@ def report_data(
         entries = [_entry(benchmark, case, len(own), shared) for case in chosen]
         values = {
             by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
-            for by in benchmark.by
+            for by in (*benchmark.by, "check")
         }
-        filters = {by: own for by, own in values.items() if 1 < len(own) <= _MOST_VALUES}
+        filters = {
+            by: own for by, own in values.items() if (by != "check") < len(own) <= _MOST_VALUES
+        }
         sections.append(section | {"filters": filters, "entries": entries})
         questions += [
             (benchmark, case[0][1].instance, entry)
@@ -131,7 +132,6 @@ def report_data(
         ]
     _place_pictures(questions, shared, images, include_path, progress)
     return {
-        "version": __version__,
         "title": _title(kinds),
         "sections": sections,
         "html": shared.html,
@@ -189,12 +189,11 @@ def _cases(runs: Sequence[Run]) -> list[Case]:
 def _choose(cases: Sequence[Case]) -> list[Case]:
     """At most ``LIMIT`` questions, the most urgent first, as many of each task as possible."""
 
-    def urgency(case: Case) -> tuple[Any, ...]:
-        return (min(rank_of(record) for _, record in case), case[0][1].instance.key)
-
     seen: Counter[str] = Counter()
     turns = []
-    ordered = sorted(cases, key=urgency)
+    ordered = sorted(
+        cases, key=lambda it: (min(rank_of(record) for _, record in it), it[0][1].instance.key)
+    )
     for place, case in enumerate(ordered):
         task = case[0][1].instance.task
         turns.append((seen[task], place))
@@ -230,7 +229,9 @@ def _entry(benchmark: Benchmark, case: Case, runs: int, shared: Shared) -> dict[
             del answer["question"]
     names = list(dict.fromkeys(instance.shown.images or [""] * bool(benchmark.picture)))
     most = len(names) if benchmark.scored else _MOST_IMAGES  # steps cite images by number
-    tags = {by: _values(instance, by) for by in benchmark.by}
+    values = {by: breakdown(by, case[0][1])[:_MOST_VALUES] for by in benchmark.by}
+    tags = {by: [value[:200] for value in own if value] for by, own in values.items()}
+    tags["check"] = sorted({flag for answer in answers for flag in answer["flags"]})
     entry = {
         "id": shared.anchor(instance),
         "task": instance.task,
@@ -335,9 +336,78 @@ def _dump(model: Any, **options: Any) -> Any:
     return bound(model.model_dump(mode="json", by_alias=True, warnings=False, **options))
 
 
-def _values(instance: Any, by: str) -> list[str]:
-    """The values of an instance in a breakdown, as far as they fit on a page."""
-    value = getattr(instance, by)
-    several = value if isinstance(value, tuple) else (value,)
-    known = [str(each)[:200] for each in several[:_MOST_VALUES] if each is not None]
-    return list(dict.fromkeys(known))
+# --- the requests to the judge, rebuilt from records ----------------------------------------------
+
+
+class Rebuilt(NamedTuple):
+    """A request as it is known from a record."""
+
+    system: str
+    user: str
+    same: bool = True  # with the templates of the run
+    images: Sequence[str] = ()
+
+
+def rebuilt_prompt(name: str, language: str, version: str, **fields: object) -> Rebuilt | None:
+    """A request with these fields, from the fields of a record; None if there is no such prompt."""
+    from jinja2 import UndefinedError
+
+    try:
+        prompts = _prompts_of(version, name)
+        system, user = (each["content"] for each in prompts.render(name, language, **fields))
+    except (LookupError, UndefinedError):  # no such kind or language; other fields
+        return None
+    return Rebuilt(system, user, prompts.version(name) == version)
+
+
+@cache
+def _prompts_of(version: str, kind: str) -> Prompts:
+    """The prompts of a version: of this package, or else of the setting ``prompts``."""
+    ours = Prompts()
+    return ours if ours.version(kind) == version else Prompts(load_settings().prompts)
+
+
+def asked_in(verdict: Verdict | None) -> Rebuilt | None:
+    """The request of a verdict; None if the record does not have its messages."""
+    return Rebuilt(*verdict.asked) if verdict is not None and verdict.asked else None
+
+
+def request_about(record: AnswerRecord, verdict: Verdict | None) -> Rebuilt | None:
+    """The request about a graded answer; None if it is not known, or was not made."""
+    if verdict is None or verdict.asked:
+        return asked_in(verdict)
+    thinking = select_reasoning(record.text or "").thinking
+    try:
+        language, fields = record.instance.asked(verdict.kind, record.answer, thinking)
+    except LookupError:
+        return None
+    return rebuilt_prompt(verdict.kind, language, verdict.prompt_version, **fields)
+
+
+def request_of_step(record: RptsRecord, step: JudgedStep, verdict: Verdict) -> Rebuilt:
+    """The request about a step of a record, from what was recorded with its verdict."""
+    settings, question = record.settings, record.instance
+    prompts = _prompts_of(settings.prompt_version, "inference")
+    fields: dict[str, Any] = {"conclusion": step.conclusion}
+    if verdict.kind.startswith("image"):
+        fields["facts"] = verdict.evidence
+    else:
+        fields |= {"context": question.context, "premises": verdict.evidence}
+    messages = prompts.render(verdict.kind, question.language, **fields)
+    system, user = (message["content"] for message in messages)
+    name = "图片{}" if question.language == "zh" else "Image {}"
+    images = [name.format(number) for number in verdict.images]
+    return Rebuilt(system, user, prompts.version() == settings.prompt_version, images)
+
+
+def rewriting_request(record: RptsRecord, response: str | None) -> Rebuilt | None:
+    """The request for the steps of a response; None if it is not known."""
+    verdict, question = record.transform.verdict, record.instance
+    if response is None or verdict is None:
+        return None
+    is_answer = is_answer_line if verdict.kind == "transform" else is_any_answer_line
+    thought = select_thinking(response) if record.settings.source == "thinking" else None
+    text = (thought or select_reasoning(response, is_answer)).text
+    fields = steps_fields(verdict.kind, question, text)
+    version = verdict.prompt_version or record.settings.prompt_version
+    return rebuilt_prompt(verdict.kind, question.language, version, **fields)

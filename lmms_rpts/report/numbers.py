@@ -89,8 +89,7 @@ def section_numbers(
     headline = _HEADLINE
     if not benchmark.scored:
         names = [name for name in benchmark.columns if name in filled][:4]
-        headline = {name: metrics[name].title for name in names}
-    of_each = [_facts(run) for run in runs]
+        headline = {name: metrics[name].head or name for name in names}
     return {
         "name": benchmark.name,
         "title": benchmark.title,
@@ -103,35 +102,30 @@ def section_numbers(
             _run(benchmark, run, figures, headline)
             for run, figures in zip(runs, of_runs, strict=True)
         ],
-        "agreement": _agreement(runs, cases),
-        "metrics": []
-        if benchmark.by_task
-        else [
-            {
-                "group": metrics[name].group,
-                "name": name,
-                "words": metrics[name].explained,
-                "bar": metrics[name].kind != "count",
-                "figures": [asdict(row[name]) for row in rows],
-            }
-            for name in filled
-        ],
-        "tables": [*_tables(summary, filled)],
-        "facts": [
-            [name, [", ".join(facts.get(name, ["–"])) for facts in of_each]]
-            for name in dict.fromkeys(chain(*of_each))
-        ],
+        "tables": _tables(benchmark, runs, summary, rows, filled),
     }
 
 
-def _facts(run: Run) -> dict[str, list[str]]:
-    """The settings of a run's scores, and how it was made according to its results file."""
-    facts: dict[str, list[str]] = {}
-    for scoring in run.scorings:
-        for name, value in scoring.model_dump().items():
-            values = facts.setdefault(name.replace("_", " "), [])
-            values += [str(value)] * (str(value) not in values)
-    return facts | {name: [value] for name, value in metadata_of(run.results).items()}
+def _facts(runs: Sequence[Run]) -> dict[str, Any]:
+    """The settings of the runs' scores, and how they were made according to their results files."""
+    columns: list[dict[str, str]] = []
+    for run in runs:
+        facts: dict[str, list[str]] = {}
+        for scoring in run.scorings:
+            for name, value in scoring.model_dump().items():
+                values = facts.setdefault(name.replace("_", " "), [])
+                values += [str(value)] * (str(value) not in values)
+        columns.append({name: ", ".join(values) for name, values in facts.items()})
+        columns[-1] |= metadata_of(run.results)
+    return {
+        "title": "How the scores and the results were made",
+        "heads": ["from the results", *(run.label for run in runs)],
+        "rows": [
+            [name, *(facts.get(name, "–") for facts in columns)]
+            for name in dict.fromkeys(chain(*columns))
+        ],
+        "notes": ["Possible secrets are masked as ***."],
+    }
 
 
 def _run(
@@ -155,36 +149,11 @@ def _run(
     if not benchmark.scored:
         return card
     tenths = {"right": [0] * 10, "wrong": [0] * 10}
-    scored = [record for record in run.responses if record.rpts is not None]
-    for record in scored:
-        if record.answer.correct is not None:
+    for record in run.responses:
+        if record.rpts is not None and record.answer.correct is not None:
             side = tenths["right" if record.answer.correct else "wrong"]
             side[min(9, int(record.rpts * 10 + 1e-9))] += 1
-    errors = Counter(
-        (it.first_error.height, it.first_error.modality) for it in scored if it.first_error
-    )
-    return card | {
-        "tenths": tenths,
-        "errors": [
-            [height, modality, count] for (height, modality), count in sorted(errors.items())
-        ],
-        "unbroken": sum(it.first_error is None and bool(it.steps) for it in scored),
-        "stepless": sum(not it.steps for it in scored),
-    }
-
-
-def _agreement(runs: Sequence[Run], cases: Sequence[Case]) -> list[list[Any]]:
-    """How often the first run and another one, by its index, had these two outcomes."""
-    pairs: Counter[tuple[int, str, str]] = Counter()
-    for case in cases if len(runs) > 1 else ():
-        worst: dict[int, Any] = {}
-        for number, record in case:
-            if number not in worst or rank_of(record) < rank_of(worst[number]):
-                worst[number] = record
-        if 0 in worst:
-            first = outcome_of(worst.pop(0))
-            pairs.update((run, first, outcome_of(it)) for run, it in worst.items())
-    return [[*pair, count] for pair, count in pairs.items()]
+    return card | {"tenths": tenths}
 
 
 def _dividing(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
@@ -198,7 +167,38 @@ def _dividing(benchmark: Benchmark, runs: Sequence[Run]) -> list[str]:
     ]
 
 
-def _tables(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]:
+def _tables(
+    benchmark: Benchmark,
+    runs: Sequence[Run],
+    summary: Summary,
+    rows: Sequence[Mapping[Any, Any]],
+    filled: Sequence[str],
+) -> dict[str, list[dict[str, Any]]]:
+    """The tables below the charts, by the title under which they are folded."""
+    return {
+        "Metrics": []
+        if benchmark.by_task
+        else [
+            {
+                "title": "Means with 95% intervals over n documents; ↓: lower is better",
+                "heads": ["metric", "meaning", *(run.label for run in runs)],
+                "rows": [
+                    [
+                        name + " ↓" * (benchmark.metrics[name].higher_is_better is False),
+                        benchmark.metrics[name].words,
+                        *(asdict(row[name]) for row in rows),
+                    ]
+                    for name in filled
+                ],
+                "notes": [],
+            }
+        ],
+        "By kind of instance": [*_breakdowns(summary, filled)],
+        "Settings and metadata of the runs": [_facts(runs)],
+    }
+
+
+def _breakdowns(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]:
     """The figures by each breakdown, and by task if tasks are summarized separately."""
     benchmark, table = summary.benchmark, summary.table
     names = [name for name in benchmark.columns if name in filled][:2]
@@ -207,23 +207,26 @@ def _tables(summary: Summary, filled: Sequence[str]) -> Iterator[dict[str, Any]]
         rows = table[table["by"] == by]
         if by or tasks:
             columns = [*(["group"] if by else []), *tasks, "model", "documents", *names]
-            heads = {name: benchmark.metrics[name].title for name in names}
+            heads = {name: benchmark.metrics[name].head or name for name in names}
             heads |= {"group": by.replace("_", " "), "documents": "n"}
             title = f"by {heads['group'] or 'task'}"
             yield _table(title, rows[columns].rename(columns=heads))
     if benchmark.name == "reform":
         for method, (scores, notes) in dimension_tables(summary.models).items():
-            yield _table(f"by dimension: {method}", scores) | {"notes": notes}
+            yield _table(f"by dimension: {method}", scores, notes)
 
 
-def _table(title: str, frame: pd.DataFrame) -> dict[str, Any]:
-    """A table of texts, numbers and intervals; ``more``: the number of rows that are left out."""
+def _table(title: str, frame: pd.DataFrame, notes: Sequence[str] = ()) -> dict[str, Any]:
+    """A table of texts, numbers and intervals, with at most ``_MOST_ROWS`` rows."""
     rows = [
-        [asdict(cell) if isinstance(cell, Interval) else cell for cell in row]
+        # The number of documents has a column.
+        [asdict(cell) | {"n": None} if isinstance(cell, Interval) else cell for cell in row]
         for row in frame.head(_MOST_ROWS).astype(object).where(frame.notna(), None).values.tolist()
     ]
-    more = max(0, len(frame) - _MOST_ROWS)
-    return {"title": title, "heads": [*frame.columns], "rows": rows, "more": more}
+    more = len(frame) - _MOST_ROWS
+    left_out = [f"{more} more rows: lmms-rpts summarize -o FILE.csv writes all of them."]
+    notes = [*notes, *left_out * (more > 0)]
+    return {"title": title, "heads": [*frame.columns], "rows": rows, "notes": notes}
 
 
 def _warnings(benchmark: Benchmark, runs: Sequence[Run], cases: Sequence[Case]) -> Iterator[str]:

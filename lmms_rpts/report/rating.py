@@ -8,7 +8,6 @@ from itertools import chain, zip_longest
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts import __version__
 from lmms_rpts.base.escaping import count
 from lmms_rpts.report.data import Shared
 from lmms_rpts.report.pictures import find_pictures
@@ -92,11 +91,14 @@ def rating_data(
     wanted = [(it.instance.task, name) for it in sample for name in it.instance.visual_clue]
     pictures = find_pictures(wanted, images, LONGEST_SIDE, progress, include_path)
     entries = [
-        {name: getattr(record.instance, name) for name in ("task", "doc_id", "id", "language")}
+        {name: getattr(record.instance, name) for name in ("task", "doc_id", "id")}
         | {
             "repeat": record.repeat,
             "asked": "Statement" if record.instance.is_statement else "Question",
-            "statement": shared.text(record.instance.statement),
+            "question": {
+                "text": shared.text(record.instance.statement),
+                "language": record.instance.language,
+            },
             "context": shared.text(record.instance.context),
             "texts": [shared.text(text) for text in record.instance.textual_clue],
             "images": [
@@ -120,7 +122,6 @@ def rating_data(
     notes += ["these are all judged steps of the run"] * (steps < STEPS)
     notes += [f"responses left out because a text is too long to read: {too_long}"] * bool(too_long)
     return {
-        "version": __version__,
         "title": "Rate reasoning steps",
         "rate": True,
         "sections": [{"title": "Steps", "total": len(entries), "entries": entries}],

@@ -78,9 +78,17 @@ def write_report(
     except OSError as error:
         raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
     entries = [entry for section in data["sections"] for entry in section["entries"]]
+    notes = [
+        f"{len(section['entries']):,} of {section['total']:,} instances of {section['title']} are "
+        "shown, those with wrong answers first"
+        for section in data["sections"]
+        if len(section["entries"]) < section["total"]
+    ]
     shown = [image for entry in entries for image in entry["images"]]
     placed = sum(number is not None for _, number in shown)
-    return Written(output, len(page), len(entries), placed, len(shown), tuple(_notes(data)))
+    return Written(
+        output, len(page), len(entries), placed, len(shown), (*notes, *data.get("notes", ()))
+    )
 
 
 def _page(data: dict[str, Any]) -> str:
@@ -106,13 +114,3 @@ def _page(data: dict[str, Any]) -> str:
 
 def _hash(text: str) -> str:
     return "sha256-" + base64.b64encode(hashlib.sha256(text.encode("utf-8")).digest()).decode()
-
-
-def _notes(data: dict[str, Any]) -> Sequence[str]:
-    notes = [
-        f"{len(section['entries']):,} of {section['total']:,} instances of {section['title']} are "
-        "shown, those with wrong answers first"
-        for section in data["sections"]
-        if len(section["entries"]) < section["total"]
-    ]
-    return [*notes, *data.get("notes", ())]

@@ -42,20 +42,9 @@ class Metric:
     needs_answer: bool = False
     optional: bool = False
 
-    @property
-    def title(self) -> str:
-        """The heading of its column."""
-        return self.head or self.name
-
     def of(self, record: Any) -> float | None:
         """The value of a record; None if it has none."""
         return None if self.value is None else self.value(record)
-
-    @property
-    def explained(self) -> str:
-        """What it measures, and whether lower is better; may be empty."""
-        lower = "lower is better" if self.higher_is_better is False else ""
-        return "; ".join(filter(None, (self.words, lower)))
 
 
 Metrics = Mapping[str, Metric]

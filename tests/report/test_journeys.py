@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,7 +14,6 @@ from PIL import Image
 from playwright.sync_api import expect
 
 from lmms_rpts.analysis.frames import read_runs
-from lmms_rpts.report.text import marked
 from lmms_rpts.report.write import write_report
 from tests.report.hostile import ATTACKS, hostile_record, hostile_rome_record
 from tests.support.browser import (
@@ -31,37 +30,30 @@ from tests.support.browser import (
     watched,
 )
 from tests.support.graded_runs import write_reform_runs
-from tests.support.instances import make_doc, write_folder
+from tests.support.instances import make_doc
 from tests.support.pictures import texts_of_svg
 from tests.support.rome_runs import make_rome_record, write_rome_run
 from tests.support.runs import make_record, write_run
 
-SECRET = "sk-verysecret12345678"
-LONG = "The clock above the door of the shop shows nine in the evening, and it is dark."
 STEPS = (
-    f"Image0 -> {LONG}",
+    "Image0 -> The clock above the door shows nine.",
     "Text0 -> The shop closes at eight.",
     "Text1 -> The shop sells bread.",
     "Conclusion0 + Conclusion1 + Conclusion2 -> It is late.",
     "Conclusion3 + Conclusion0 + Text9 -> <b>The shop</b> is closed.",
 )
-REPLY = '{{"reason": "The clock shows eight.", "score": {}}}'
-# doc_id: answer and scores of model a, of model b
-ANSWERS: dict[int, tuple[tuple[str, list[Any]], tuple[str, list[Any]]]] = {
-    0: (("agree", [1.0, 1.0]), ("agree", [0.9, 0.9])),
-    1: (("agree", [1.0, 1.0]), ("disagree", [0.9, 0.9])),
-    2: (("agree", [0.6, 0.6]), ("agree", [0.4, 0.4])),
-    3: (("agree", [1.0, 1.0]), ("agree", [0.6, 0.6])),
-    4: (("agree", [0.8, None]), ("disagree", [1.0, 0.0])),
-    5: (("agree", [0.0, 1.0, 1.0, 1.0, 1.0]), ("agree", [0.0, 0.0])),
+# Of each model, by doc_id: answer and scores.
+A = [*[("agree", [1.0, 1.0])] * 4, ("agree", [0.8, None]), ("agree", [0.0, 1, 1, 1, 1])]
+B = [("agree", [0.9, 0.9]), ("disagree", [0.9, 0.9]), ("agree", [0.4, 0.4])]
+B += [("agree", [0.6, 0.6]), ("disagree", [1.0, 0.0]), ("agree", [0.0, 0.0])]
+# The strict rules dispute the first answer; the second was judged.
+ROME = {
+    "a": [make_rome_record(1.0, 0.0), make_rome_record(0.0, 0.0, 0.0), make_rome_record(1.0)],
+    "b": [make_rome_record(1.0, 0.0), make_rome_record(1.0, 1.0, 1.0), make_rome_record(0.5)],
 }
-ORDER = ("q5", "q2", "q4", "q1", "q3", "q0")
-CUT = """Array.from(document.querySelectorAll(".scroll")).filter((each) => each.checkVisibility() &&
-  each.scrollWidth > each.clientWidth + 1).map((each) => each.getAttribute("aria-label"))"""
 
 
-def record(doc_id: int, run: int) -> dict[str, Any]:
-    answer, scores = ANSWERS[doc_id][run]
+def record(doc_id: int, answer: str, scores: list[Any]) -> dict[str, Any]:
     doc = make_doc(
         id=f"q{doc_id}",
         visual_clue=["wide.png", "tall.png"],
@@ -69,32 +61,21 @@ def record(doc_id: int, run: int) -> dict[str, Any]:
         relation=["guided", "adversarial"][doc_id % 2],
         context="A train leaves at noon." if doc_id == 2 else "A shop.",
     )
-    more: dict[str, Any] = {"steps": STEPS} if doc_id == 5 and not run else {}
-    return make_record(scores, answer=answer, doc=doc, reply=REPLY, **more)
+    reply = '{{"reason": "The clock shows eight.", "score": {}}}'
+    more: dict[str, Any] = {"steps": STEPS} if len(scores) == len(STEPS) else {}
+    return make_record(scores, answer=answer, doc=doc, reply=reply, **more)
 
 
 @pytest.fixture(scope="module")
 def runs(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Two models on RPTS-Eval and ROME, and one on ReForm-Eval in five wordings."""
     folder = tmp_path_factory.mktemp("runs")
-    words = ("The lamp is lit?", "Which train leaves at noon?", "Is the bridge open?")
-    grades = {"a": (1.0, 0.0, 1.0), "b": (1.0, 1.0, 0.5)}
-    for run, model in enumerate("ab"):
-        args = f"pretrained=lab/m-{model},api_key={SECRET}"
-        write_run(folder / model, {at: record(at, run) for at in ANSWERS}, model_args=args)
-        # The strict rules dispute the first answer; the second was judged.
-        rome = [
-            make_rome_record(
-                grade,
-                1.0 - grade if at == 0 else grade,
-                grade if at == 1 else None,
-                question=words[at],
-                language="en" if at else "zh",
-            )
-            for at, grade in enumerate(grades[model])
-        ]
-        geo = [make_rome_record(1.0, question="Where is it?")]
-        write_rome_run(folder / model, {"academic": rome, "geo": geo}, model_args=args)
+    for model, answers in {"a": A, "b": B}.items():
+        args = f"pretrained=lab/m-{model}"
+        records = {at: record(at, *answer) for at, answer in enumerate(answers)}
+        write_run(folder / model, records, model_args=args)
+        rome = {"academic": ROME[model], "geo": [make_rome_record(1.0)]}
+        write_rome_run(folder / model, rome, model_args=args)
     write_reform_runs(folder / "reform", ["reform_gqa", "reform_gqa_likelihood"], {0, 2})
     (folder / "images").mkdir()
     Image.linear_gradient("L").resize((1000, 500)).save(folder / "images" / "wide.png")
@@ -124,62 +105,45 @@ def press(page: Any, keys: str) -> None:
         page.keyboard.press(key)
 
 
-def listed(page: Any, *names: str) -> None:
-    expect(page.locator("#rpts .instances tbody th a")).to_have_text(
-        [re.compile(f"{name}$") for name in names]
-    )
+def listed(page: Any, names: str, section: str = "#rpts") -> None:
+    links = page.locator(f"{section} .instances tbody th a")
+    expect(links).to_have_text([re.compile(f"{name}$") for name in names.split()])
 
 
-def choose(place: Any, name: str, value: str) -> None:
-    label = place.locator("label", has_text=re.compile(f"^{name}"))
-    label.locator("select").select_option(value)
+def choose(place: Any, **filters: str) -> None:
+    """Clears the filters, and chooses these."""
+    place.get_by_role("button", name="Clear").click()
+    for name, value in filters.items():
+        label = place.locator("label", has_text=re.compile(f"^{name.replace('_', ' ')}"))
+        label.locator("select").select_option(value)
 
 
-def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> None:
+def test_the_overview_and_finding_instances(opened: Opened) -> None:
     page, place = opened.page, opened.page.locator("#rpts")
-    listed(page, *ORDER)
-    # The judge and the cards come before the list, everything else after it.
-    below = "each => each.compareDocumentPosition(document.querySelector('#rpts .list'))"
-    assert place.locator(".run-card").first.evaluate(below) == 4  # the list follows
-    assert place.locator("details").first.evaluate(below) == 2
-    names = ["2 right, RPTS ≥ 0.5", "2 right for the wrong reason", "2 wrong, RPTS ≥ 0.5"]
+    listed(page, "q5 q2 q4 q1 q3 q0")
+    expect(place.get_by_text("judge openai:oracle: not validated")).to_be_visible()
+    order = (".run-cards", ".list", "details")
+    tops = [place.locator(each).first.bounding_box()["y"] for each in order]
+    assert tops == sorted(tops)
     card = place.get_by_role("region", name="RPTS-Eval: summary of m-b", exact=True)
-    bars = card.locator(".outcome-bar span")
-    assert [each.get_attribute("title") for each in bars.all()] == names
-    expect(card.get_by_role("list", name="Legend").locator("li")).to_have_text(names)
-    open_details(page)
-    steps = place.get_by_role("row").filter(has=page.get_by_text("steps", exact=True))
-    assert steps.locator("svg").count() == 0, "counts have no bar"
-    expect(place.locator("details").last).to_contain_text("pretrained=lab/m-a, api_key=***")
-    assert SECRET not in report.read_text("utf-8")
+    outcomes = ["2 right, RPTS ≥ 0.5", "2 right for the wrong reason", "2 wrong, RPTS ≥ 0.5"]
+    expect(card.get_by_role("listitem")).to_have_text(outcomes)
     # Histograms to be compared have one scale: an answer is as high in all of them.
-    bars = place.locator("svg.chart:has(.axis) rect").evaluate_all(
+    bars = place.locator("svg.chart rect").evaluate_all(
         "all => all.map(each => each.getAttribute('height') / each.nextSibling.textContent)"
     )
     assert bars == pytest.approx([bars[0]] * len(bars))
-    # Sorting; instances without a value come last, in both directions.
-    heads = place.locator(".instances thead button")
-    for column, order in ((0, "q0 q1 q2 q3 q4 q5"), (0, "q5 q4 q3 q2 q1 q0")):
-        heads.nth(column).click()
-        listed(page, *order.split())
-    heads.nth(3).click()
-    listed(page, "q2", "q5", "q1", "q3", "q0", "q4")
-    expect(place.locator(".instances thead th").nth(3)).to_have_attribute("aria-sort", "ascending")
-    # Filters and search; all filters by run look at the same run.
-    for name, value, order in (
-        ("Outcome", "right_unsound", "q5 q2"),
-        ("First error", "visual", "q5 q2"),
-        ("Relation", "guided", "q2 q4 q0"),
-        ("Ability", "Math", "q5 q1 q3"),
+    # Filters and search; all filters by answer look at the same answer.
+    for filters, names in (
+        ({"Outcome": "right_unsound"}, "q5 q2"),
+        ({"First_error": "visual"}, "q5 q2"),
+        ({"Relation": "guided"}, "q2 q4 q0"),
+        ({"Ability": "Math"}, "q5 q1 q3"),
+        ({"Model": "1", "Outcome": "right_sound"}, "q3 q0"),
     ):
-        place.get_by_role("button", name="Clear").click()
-        choose(place, name, value)
-        listed(page, *order.split())
-    place.get_by_role("button", name="Clear").click()
-    choose(place, "Model", "1")
-    choose(place, "Outcome", "right_sound")
-    listed(page, "q3", "q0")
-    place.get_by_role("button", name="Clear").click()
+        choose(place, **filters)
+        listed(page, names)
+    choose(place)
     for words, name in (("TRAIN noon", "q2"), ("the judge refused", "q4")):
         place.get_by_label("Search").fill(words)
         expect(place.locator(".shown")).to_have_text("1 of 6 instances")
@@ -188,30 +152,23 @@ def test_the_overview_and_finding_instances(opened: Opened, report: Path) -> Non
 
 def test_opening_instances_the_history_and_keys(opened: Opened) -> None:
     page, place = opened.page, opened.page.locator("#rpts")
-    choose(place, "Outcome", "right_unsound")
-    press(page, "Escape")
+    choose(place, Outcome="right_unsound")
     page.get_by_role("link", name="q5").first.click()
     expect(place).to_have_count(0)
     expect_title(page, "q5")
     expect(page.locator("h1")).to_be_focused()
-    expect(page).to_have_url(re.compile("#rpts-eval-en-5$"))
-    # The next one is the next that the filters show; a copied link shows the same instance.
+    # The next one is the next that the filters show.
     expect(page.locator(".crumbs")).to_contain_text("1 of 2")
     page.get_by_role("link", name="Next").click()
     expect_title(page, "q2")
     expect(page.get_by_role("link", name="Next")).to_have_count(0)
-    other = page.context.new_page()
-    other.goto(page.url)
-    expect_title(other, "q2")
-    other.close()
     page.go_back()
     expect_title(page, "q5")
-    press(page, "j")
-    expect_title(page, "q2")
-    press(page, "k")
-    expect_title(page, "q5")
+    for key, name in (("j", "q2"), ("k", "q5"), ("ArrowRight", "q2"), ("ArrowLeft", "q5")):
+        press(page, key)
+        expect_title(page, name)
     press(page, "Escape")
-    listed(page, "q5", "q2")
+    listed(page, "q5 q2")
     expect(page.get_by_role("link", name="q5").first).to_be_focused()
     press(page, "j Enter")
     expect_title(page, "q2")
@@ -225,135 +182,80 @@ def test_opening_instances_the_history_and_keys(opened: Opened) -> None:
     go(page, "rpts-eval-en-0--1-s0")
     expect(page.locator(".target h3")).to_contain_text("Conclusion 0")
     expect(page.locator(".target")).to_be_in_viewport()
-    for nowhere in ("nothing", "rpts-eval-en-99", "%ff", "<img>"):
+    for nowhere in ("rpts-eval-en-99", "%ff", "<img>"):
         go(page, nowhere)
         expect(place).to_have_count(1)
 
 
-def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path, runs: Path) -> None:
+def test_an_instance_its_tree_and_the_judge(opened: Opened, tmp_path: Path) -> None:
     page = opened.page
     go(page, "rpts-eval-en-5")
     card = page.locator("section.card[id='rpts-eval-en-5--0']")
-    expect(card.locator(".broken")).to_contain_text(
-        "First error: Conclusion 0, height 1, from images only, score 0.00. Steps that depend on "
-        "it: Conclusion 4."
-    )
+    expect(card.locator(".problem").first).to_contain_text("First error: Conclusion 0, height 1")
+    expect(card.locator(".problem").first).to_contain_text("depend on it: Conclusion 4.")
     # The judge's reason is visible under each step below 0.5, and only there.
     steps = card.locator("article.judged")
     expect(steps.nth(0).get_by_text("Judge: The clock shows eight.")).to_be_visible()
-    expect(card.locator(".reason")).to_have_count(1)
+    expect(card.get_by_text("Judge: ")).to_have_count(1)
     expect(steps.nth(4)).to_contain_text("Text 9 does not exist: there are only 2 texts")
-    request = steps.nth(0).get_by_text("Facts about the picture")
-    expect(request).to_be_hidden()
     steps.nth(0).get_by_text("Judge request and reply").click()
-    expect(request).to_be_visible()
-    # The tree: the root on top, evidence at the bottom; no line crosses a box of another step.
-    nodes = {each.inner_text().split("\n")[0]: each for each in card.locator(".node").all()}
-    tops = {name: each.bounding_box()["y"] for name, each in nodes.items()}
-    assert tops["Conclusion 4"] < tops["Conclusion 3"] < tops["Conclusion 0"]
-    assert tops["Conclusion 0"] == tops["Conclusion 1"] == tops["Conclusion 2"]
-    assert all(
-        each.bounding_box()["y"] > tops["Conclusion 4"]
-        for each in card.locator(".tree .leaf").all()
-    )
+    expect(steps.nth(0).get_by_text("Facts about the picture")).to_be_visible()
+    # The tree: the root on top, evidence at the bottom; no line crosses a box.
+    boxes = sorted(card.locator("svg a").all(), key=lambda box: box.bounding_box()["y"])
+    names = [box.text_content()[:12] for box in boxes]
+    assert names[0] == "Conclusion 4"
+    assert names.index("Conclusion 3") < names.index("Conclusion 0")
+    assert sorted(names[-3:]) == ["Image 0", "Text 0", "Text 1"]
     crossing = """tree => [...tree.querySelectorAll("path")].flatMap(path => {
-      const length = path.getTotalLength();
-      const points = [...Array(60).keys()].map(k => path.getPointAtLength((k + 0.5) * length / 60));
-      const origin = tree.getBoundingClientRect(), zoom = Number(tree.style.zoom);
-      return [...tree.querySelectorAll(".node, .leaf")].filter(box => {
-        const place = box.getBoundingClientRect();
-        return points.some(({ x, y }) => x * zoom + origin.x > place.left + 2 &&
-          x * zoom + origin.x < place.right - 2 && y * zoom + origin.y > place.top + 2 &&
-          y * zoom + origin.y < place.bottom - 2);
+      const length = path.getTotalLength(), matrix = path.getScreenCTM();
+      const points = [...Array(60).keys()].map(k =>
+        path.getPointAtLength((k + 0.5) * length / 60).matrixTransform(matrix));
+      return [...tree.querySelectorAll("a")].filter(box => {
+        const { left, right, top, bottom } = box.getBoundingClientRect();
+        return points.some(({ x, y }) => x > left && x < right && y > top + 3 && y < bottom - 3);
       });
     }).length"""
-    assert card.locator(".tree").evaluate(crossing) == 0
-    assert card.locator("path.path").count() == 1
-    # Evidence lights up where it is cited.
-    card.locator("article .leaf.text").first.hover()
-    expect(page.locator("[data-clue='text:0']")).to_have_class("lit")
+    assert card.locator("svg").evaluate(crossing) == 0
+    assert card.locator("svg path[stroke-width='3']").count() == 1, "the path of the first error"
+    # A citation leads to what it cites.
+    steps.nth(1).get_by_role("link", name="Text 0").click()
+    expect(page.locator(".target")).to_have_text("The shop closes at eight.")
     # A saved picture needs neither the page nor its style.
     with page.expect_download() as download:
         card.get_by_role("button", name="Save picture (SVG)").click()
-    assert download.value.suggested_filename == "rpts-eval-en-5--0.svg"
     saved = tmp_path / "saved.svg"
     download.value.save_as(saved)
-    text = saved.read_text("utf-8")
-    words = " ".join(" ".join(texts_of_svg(text)).split())
-    assert "Conclusion 0 first wrong step" in words.replace("0.00 ", "")
-    assert "<b>The shop</b> is closed." in words
-    assert not re.search(r"var\(|href|tabindex|color-mix|<script|style=", text)
-    with watched(browser_of(page), saved):
+    words = texts_of_svg(saved.read_text("utf-8"))
+    assert {"Conclusion 0", "0.00", "first wrong step", "<b>The shop</b> is "} <= {*words}
+    with watched(page.context.browser, saved):
         pass
-    # The record as it was saved, and images in full size.
     card.get_by_text("Raw record").click()
-    (samples,) = (runs / "a").rglob("*_samples_rpts_eval_en.jsonl")
-    written = json.loads(json.loads(samples.read_text().splitlines()[5])["filtered_resps"])
-    raw = json.loads(card.locator(".record pre").text_content())
-    assert {name: written[name] for name in raw} == raw
-    page.get_by_role("button", name="Enlarge Image 0: wide.png").click()
-    expect(page.locator("dialog img")).to_be_visible()
-
-
-def browser_of(page: Any) -> Any:
-    return page.context.browser
+    expect(card.locator(".record pre")).to_contain_text('"first_error": {')
 
 
 def test_graded_answers(opened: Opened) -> None:
-    page = opened.page
-    place = page.locator("#rome")
-    rows = place.locator(".instances tbody th a")
-
-    def names(*each: str) -> None:
-        expect(rows).to_have_text([re.compile(f"question_{name}$") for name in each])
-
+    page, place = opened.page, opened.page.locator("#rome")
     assert "0.88" in place.inner_text()  # m-b: 1, 1, 0.5 and 1
-    names("academic_1", "academic_2", "academic_0", "geo_0")
-    for label, value, chosen in (
-        ("Check", "graders disagree", ["academic_0"]),
-        ("Grade", "wrong", ["academic_1"]),
-        ("Subtask", "academic", ["academic_1", "academic_2", "academic_0"]),
-    ):
-        place.get_by_role("button", name="Clear").click()
-        choose(place, label, value)
-        names(*chosen)
-    place.get_by_role("button", name="Clear").click()
-    rows.first.click()
+    choose(place, Check="graders disagree")
+    listed(page, "academic_0", "#rome")
+    choose(place, Subtask="academic")
+    listed(page, "academic_1 academic_2 academic_0", "#rome")
+    place.locator("tbody a").first.click()
     card = page.locator(".card[id='rome-academic-1--0']")
-    expect(card.locator("article.judged h3")).to_have_text(
-        [re.compile("rules wrong"), re.compile("strict"), re.compile("openai:oracle wrong counts")]
-    )
+    heads = ["rules wrong", "strict rules wrong", "openai:oracle wrong counts"]
+    expect(card.locator("article.judged h3")).to_have_text(heads)
     card.get_by_text("Judge request and reply").first.click()
-    expect(card.get_by_text("GRADE: 0.0")).to_be_visible()
-    # Two models, and the wordings of one sample, stand side by side.
-    for anchor, count in (("rome-academic-1", 2), ("reform-gqa-0", 5)):
-        go(page, anchor)
-        cards = page.locator(".chains > .card")
-        expect(cards).to_have_count(count)
-        first, second = cards.nth(0).bounding_box(), cards.nth(1).bounding_box()
-        assert first["y"] == second["y"]
-        assert first["x"] + first["width"] <= second["x"]
+    expect(card.get_by_text("GRADE: 0.0").first).to_be_visible()
+    # The five wordings of a sample stand side by side.
+    go(page, "reform-gqa-0")
+    expect(page.locator(".chains > .card")).to_have_count(5)
+    first, second = (page.locator(".chains > .card").nth(at).bounding_box() for at in (0, 1))
+    assert first["y"] == second["y"]
+    assert first["x"] + first["width"] <= second["x"]
     go(page, "reform-gqa-likelihood-0")
     options = page.get_by_role("group", name="Options").first.get_by_role("row")
     expect(options.nth(1)).to_contain_text("-3.000")
     expect(options.filter(has_text="chosen")).to_have_count(1)
-    page.get_by_text("Question as asked in this variant").first.click()
-
-
-def test_windows_of_all_widths(browser: Any, report: Path) -> None:
-    for width in (320, 400, 1280, 1920):
-        page_ = open_page(browser, report, viewport={"width": width, "height": 900})
-        page = page_.page
-        if width >= 1280:
-            assert page.evaluate(CUT) == []
-        open_details(page)
-        for place in ("", "rpts-eval-en-4", "rome-academic-1", "reform-gqa-likelihood-1"):
-            if place:
-                go(page, place)
-            expect_harmless(page_)
-            if width == 400:
-                assert page.evaluate(CUT) == [], f"tables that are cut off in {place}"
-        page.context.close()
 
 
 def test_long_lists_are_drawn_in_slices(browser: Any, tmp_path: Path) -> None:
@@ -366,96 +268,68 @@ def test_long_lists_are_drawn_in_slices(browser: Any, tmp_path: Path) -> None:
         expect(rows).to_have_count(100)
         page.get_by_role("button", name="Show 100 more").click()
         expect(rows).to_have_count(150)
-        go(page, "rome-academic-149")
-        expect(page.locator(".crumbs")).to_contain_text("150 of 150")
-        press(page, "Escape")
-        expect(rows).to_have_count(150)
 
 
 def test_print_and_colours(browser: Any, report: Path) -> None:
-    page = open_page(browser, report, "#rpts-eval-en-5").page
+    page = open_page(browser, report, "#rpts-eval-en-5", color_scheme="dark").page
     ground = "getComputedStyle(document.body).backgroundColor"
-    light = page.evaluate(ground)
-    page.get_by_role("button", name="Dark colours").click()
-    assert page.evaluate(ground) != light
-    page.get_by_role("button", name="Light colours").click()
-    assert page.evaluate(ground) == light
+    dark = page.evaluate(ground)
     page.evaluate("window.dispatchEvent(new Event('beforeprint'))")
     page.emulate_media(media="print")
+    assert page.evaluate(ground) == "rgb(255, 255, 255)" != dark
     assert page.locator("details:not([open], .record)").count() == 0
     assert page.locator("details.record[open]").count() == 0
     assert page.locator("header").is_hidden()
-    assert page.pdf().startswith(b"%PDF")
-    page.context.close()
 
 
-# What a reader does, and what then appears.
-STATES: dict[str, tuple[str, Callable[[Any], None], str]] = {
-    "overview": ("", open_details, ".instances"),
-    "help": ("", lambda page: page.keyboard.press("?"), "dialog"),
-    "all": ("rpts-eval-en-5", open_details, ".reason"),
-    "unjudged": ("rpts-eval-en-4", open_details, ".problem"),
-    "rome": ("rome-academic-1", open_details, ".judged"),
-    "likelihoods": ("reform-gqa-likelihood-1", open_details, ".counts"),
-    "zoom": ("rpts-eval-en-2", lambda page: page.locator(".enlarge").first.click(), "dialog"),
-}
+CUT = """Array.from(document.querySelectorAll(".scroll:has(table)")).filter(each =>
+  each.checkVisibility() && each.scrollWidth > each.clientWidth + 1).map(each => each.ariaLabel)"""
 
 
-@pytest.mark.parametrize(("width", "scheme"), [(1280, "light"), (1280, "dark"), (400, "light")])
-def test_no_accessibility_violations(browser: Any, report: Path, width: int, scheme: str) -> None:
-    """axe-core, the checker of the accessibility rules of the W3C.
-
-    Dark colours change contrasts alone, a small window everything else.
-    """
+# Dark colours change contrasts alone, a small window everything else.
+@pytest.mark.parametrize(("width", "options"), [(1280, {}), (1920, CONTRAST), (400, NO_CONTRAST)])
+def test_axe_finds_nothing(browser: Any, report: Path, width: int, options: dict[str, Any]) -> None:
+    scheme = "dark" if options is CONTRAST else "light"
     size = {"width": width, "height": 900}
-    page = open_page(browser, report, color_scheme=scheme, viewport=size).page
-    options = CONTRAST if scheme == "dark" else NO_CONTRAST if width == 400 else {}
-    for place, act, appears in STATES.values():
-        if place:
-            go(page, place)
-        act(page)
-        expect(page.locator(appears).first).to_be_visible()
-        wait_until_drawn(page)
-        expect_accessible(page, "dialog" if appears == "dialog" else None, **options)
+    opened = open_page(browser, report, color_scheme=scheme, viewport=size)
+    page = opened.page
+    for place in ("", "rpts-eval-en-5", "rpts-eval-en-4", "rome-academic-1", "reform-gqa-0"):
+        go(page, place)
+        open_details(page)
+        expect_accessible(page, **options)
+        expect_harmless(opened)
+        assert width > 400 or page.evaluate(CUT) == [], f"tables that are cut off in {place}"
+    go(page, "rpts-eval-en-2")
+    for open_dialog in (lambda: press(page, "?"), page.locator(".enlarge").first.click):
+        open_dialog()
+        expect_accessible(page, "dialog", **options)
         press(page, "Escape")
-    page.context.close()
 
 
 def test_rating(browser: Any, tmp_path: Path) -> None:
-    write_folder(tmp_path / "data", 2)
-    docs = [make_doc(id=at, visual_clue=[f"{at}.png"]) for at in range(2)]
-    records = {at: make_record([1.0, 0.2], doc=doc) for at, doc in enumerate(docs)}
-    write_run(tmp_path / "run", records)
-    images = tmp_path / "data" / "images"
-    chosen = read_runs([tmp_path / "run"])
-    path = write_report(chosen, tmp_path / "rate.html", rate=True, images=images).path
+    write_run(tmp_path, {at: make_record([1.0, 0.2], doc=make_doc(id=at)) for at in range(2)})
+    path = write_report(read_runs([tmp_path]), tmp_path / "rate.html", rate=True).path
     with watched(browser, path) as opened:
         page = opened.page
         expect_accessible(page)
-        expect(page.locator(".instance h2").first).to_have_text("Is this in the image?")
-        expect(page.locator(".instance img").first).to_be_visible()
+        expect(page.get_by_role("heading", name="Is this in the image?")).to_be_visible()
         press(page, "1")
-        expect(page.locator(".instance h2").first).to_have_text("Does the conclusion follow?")
+        expect(page.get_by_role("heading", name="Does the conclusion follow?")).to_be_visible()
         expect(page.locator(".instance li").first).to_have_text("what is known")
         page.get_by_role("button", name="unsure").click()
         press(page, "3 k k")
+        page.reload()  # what was rated is kept
+        expect(page.get_by_role("status")).to_have_text("Step 2 of 4, 3 rated")
         expect(page.get_by_role("button", name="unsure")).to_have_attribute("aria-pressed", "true")
-        expect(page.get_by_role("status")).to_have_text("Step 2 of 4, 3 rated")
-        # What was rated is kept; without a name nothing is saved.
-        page.reload()
-        expect(page.get_by_role("status")).to_have_text("Step 2 of 4, 3 rated")
-        page.get_by_role("button", name="Save").click()
-        expect(page.get_by_role("status")).to_contain_text("Enter your name first")
-        page.get_by_label("Your name").fill("Ann Lee")
+        page.once("dialog", lambda dialog: dialog.accept("Ann Lee"))
         with page.expect_download() as download:
             page.get_by_role("button", name="Save").click()
         assert download.value.suggested_filename == "ratings-Ann-Lee.json"
         download.value.save_as(tmp_path / "ratings.json")
     saved = json.loads((tmp_path / "ratings.json").read_text("utf-8"))
-    ratings = saved.pop("ratings")
+    first, *_ = ratings = saved.pop("ratings")
     assert saved == {"format": "lmms-rpts-ratings", "version": 1, "rater": "Ann Lee"}
     assert [(each["step"], each["score"]) for each in ratings] == [(0, 1), (1, 0.5), (0, 0)]
-    first = ratings[0]
     assert first["conclusion"] == "The clock shows nine."
     assert [*first] == ["task", "doc_id", "id", "repeat", "step", "conclusion", "score"]
 
@@ -466,25 +340,21 @@ def test_hostile_text_shows_as_text(tmp_path: Path, browser: Any) -> None:
     rome = [hostile_rome_record(text) for text in ATTACKS]
     write_rome_run(tmp_path / "rome", {"academic": rome})
     label = "".join(each for each in ATTACKS if len(each) < 1000)
-    chosen = [
-        replace(run, label=label) for run in read_runs([tmp_path / "rpts", tmp_path / "rome"])
-    ]
-    path = write_report(chosen, tmp_path / "r.html", images=tmp_path).path
-    opened = open_page(browser, path)
-    page = opened.page
-    expect_only_text(opened, ATTACKS[0], 1)
-    for at, text in enumerate(ATTACKS):
-        for place, times in ((f"rpts-eval-en-{at}", 12), (f"rome-academic-{at}", 4)):
-            go(page, place)
-            open_details(page)
-            expect_only_text(opened, text, times)
-    assert marked(ATTACKS[-1]) in page.locator("main").inner_text()
-    assert page.locator("#evil").count() == 0
-    page.context.close()
+    read = read_runs([tmp_path / "rpts", tmp_path / "rome"])
+    chosen = [replace(run, label=label) for run in read]
+    with watched(
+        browser, write_report(chosen, tmp_path / "r.html", images=tmp_path).path
+    ) as opened:
+        expect_only_text(opened, ATTACKS[0], 1)
+        for at, text in enumerate(ATTACKS):
+            for place, times in ((f"rpts-eval-en-{at}", 10), (f"rome-academic-{at}", 4)):
+                go(opened.page, place)
+                open_details(opened.page)
+                expect_only_text(opened, text, times)
+        assert opened.page.locator("#evil").count() == 0
     rated = write_report(chosen[:1], tmp_path / "rate.html", rate=True).path
-    opened = open_page(browser, rated)
-    for _ in ATTACKS:
-        press(opened.page, "1")
-        expect_harmless(opened)
-    assert opened.page.evaluate("window.hacked") is None
-    opened.page.context.close()
+    with watched(browser, rated) as opened:
+        for _ in ATTACKS:
+            press(opened.page, "1")
+            expect_harmless(opened)
+        assert opened.page.evaluate("window.hacked") is None

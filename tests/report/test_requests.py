@@ -13,7 +13,7 @@ from lmms_rpts.filters.base import Document
 from lmms_rpts.filters.grading import all_filters
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.report.requests import (
+from lmms_rpts.report.data import (
     Rebuilt,
     asked_in,
     request_about,

@@ -114,13 +114,6 @@ def wait_until_drawn(page: Any) -> None:
     )
 
 
-def expect_listed(page: Any, *names: str) -> None:
-    """The table of instances shows these rows, in this order."""
-    from playwright.sync_api import expect
-
-    expect(page.locator(".instances tbody th a")).to_have_text(list(names))
-
-
 def expect_only_text(found: Opened, text: str, times: int, inside: str = "main") -> None:
     """A hostile text is shown as text, at least this often, and has no other effect."""
     page = found.page
