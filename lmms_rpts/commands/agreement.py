@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import count
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 
@@ -65,7 +64,6 @@ def agreement(
         result = measure(runs, ratings or None)
     notes = [_EXPLAINED.format(result.reference)]
     if result.left_out:
-        total = sum(result.left_out.values())
-        notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(result.left_out)}.")
+        notes.append(f"Note: steps left out: {reasons_text(result.left_out)}.")
     title = f"Agreement with {result.reference}"
     deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)
