@@ -15,7 +15,7 @@ from lmms_rpts.commands.tables import Table, deliver
 from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE, Usage
 from lmms_rpts.runs.record import cost_function
-from lmms_rpts.runs.responses import SavedResponse, SavedResponses, read_responses
+from lmms_rpts.runs.responses import read_responses
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question, field_faults
 from lmms_rpts.tasks.published_rows import LAYOUTS
@@ -66,14 +66,17 @@ def estimate(
             pairs = [
                 (question, response.text or "")
                 for at, question in enumerate(chosen)
-                for response in _responses(saved, task, at, question.id)
+                for document in [
+                    saved.find(task, at, question.id) or saved.find(f"{task}_rpts", at, question.id)
+                ]
+                if document
+                for response in document.responses()
             ]
             chosen, responses = [each for each, _ in pairs], [text for _, text in pairs]
         label = f"{task} ({len(chosen)})"
         for kind, need in estimate_need(chosen, responses=responses, options=options).items():
             cost = cost_of(Usage(need.input_tokens, need.output_tokens))
-            row = {"task": label, "responses": kind, **need._asdict(), "cost": cost}
-            rows.append({name.replace("_", " "): value for name, value in row.items()})
+            rows.append({"task": label, "responses": kind, **need._asdict(), "cost": cost})
             label = ""
     title = f"judge: {settings.judge or 'any'}; tokens are estimated from the texts"
     frame = pd.DataFrame(rows).dropna(axis="columns", how="all")  # without prices, no cost
@@ -96,9 +99,3 @@ def _questions(name: str, include_path: Path | None) -> Iterator[tuple[str, Sequ
         yield name, [Question.of(doc) for doc in other.docs]
     else:
         yield name, [other.question(at) for at in range(other.total)]
-
-
-def _responses(saved: SavedResponses, task: str, at: int, own_id: str) -> list[SavedResponse]:
-    """The saved responses to a document, under the name of the task or of its scored responses."""
-    document = saved.find(task, at, own_id) or saved.find(f"{task}_rpts", at, own_id)
-    return document.responses() if document else []

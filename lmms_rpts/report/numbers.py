@@ -8,7 +8,6 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.dimensions import dimension_tables
 from lmms_rpts.analysis.summary import Summary, summarize
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import is_sound
@@ -19,6 +18,7 @@ from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.reform_eval.dimensions import dimension_tables
 
 if TYPE_CHECKING:
     import pandas as pd
