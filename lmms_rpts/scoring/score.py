@@ -41,50 +41,48 @@ ONE_SCORE = 30
 def record_of(judged: Judged, options: Options) -> RptsRecord:
     """The complete record of one response, sufficient for scoring it again and for showing it."""
     try:
-        return _record_of(judged, options)
+        reading, question, tree = judged.reading, judged.reading.question, judged.tree
+        scores = [step.score for step in judged.steps if step.score is not None]
+        clues, n_images = question.textual_clue, len(question.visual_clue)
+        needed = _needed(question.reasoning, clues, n_images, question.language)
+        used = evidence_of(tree) & needed
+        reason = judged.reason
+        first = None if reason else locate_error(tree, scores)
+        problems = dict.fromkeys([*reading.transform.problems, *tree.chain.problems])
+        return RptsRecord(
+            outcome="unscored" if reason else "scored" if judged.steps else "no_steps",
+            reason=reason,
+            diagnosis=Diagnosis(
+                restating=tuple(restating_steps(tree.chain, question.context, clues)),
+                needed=tuple(sorted(needed, key=lambda clue: (clue.kind, clue.index or 0))),
+                used=tuple(sorted(used, key=lambda clue: (clue.kind, clue.index or 0))),
+                coverage=len(used) / len(needed) if needed else 1.0,
+            ),
+            rpts=None if reason else rpts_score(tree, scores, options.decay, options.focus_height),
+            answer=reading.answer,
+            first_error=first,
+            chain=tuple(format_chain(tree.chain)),
+            steps=judged.steps,
+            invalid_references=tree.invalid,
+            transform=reading.transform.model_copy(update={"problems": tuple(problems)}),
+            instance=question,
+            text=reading.response,
+            settings=Scoring(
+                judge=judged.judge,
+                decay=options.decay,
+                focus_height=options.focus_height,
+                threshold=options.threshold,
+                prompt_version=options.prompts.version(),
+                temperature=options.temperature,
+                source=options.source,
+                evidence=judged.evidence,
+            ),
+        )
     except Exception as error:
+        if judged.reason and not judged.steps:  # nothing is left out next time
+            raise
         reason = internal_error(error, "aggregating a response's scores")
-        return _record_of(unjudged(judged.reading, judged.judge, options, reason), options)
-
-
-def _record_of(judged: Judged, options: Options) -> RptsRecord:
-    reading, question, tree = judged.reading, judged.reading.question, judged.tree
-    scores = [step.score for step in judged.steps if step.score is not None]
-    clues, n_images = question.textual_clue, len(question.visual_clue)
-    needed = _needed(question.reasoning, clues, n_images, question.language)
-    used = evidence_of(tree) & needed
-    reason = judged.reason
-    error = None if reason else locate_error(tree, scores)
-    problems = dict.fromkeys([*reading.transform.problems, *tree.chain.problems])
-    return RptsRecord(
-        outcome="unscored" if reason else "scored" if judged.steps else "no_steps",
-        reason=reason,
-        diagnosis=Diagnosis(
-            restating=tuple(restating_steps(tree.chain, question.context, clues)),
-            needed=tuple(sorted(needed, key=lambda clue: (clue.kind, clue.index or 0))),
-            used=tuple(sorted(used, key=lambda clue: (clue.kind, clue.index or 0))),
-            coverage=len(used) / len(needed) if needed else 1.0,
-        ),
-        rpts=None if reason else rpts_score(tree, scores, options.decay, options.focus_height),
-        answer=reading.answer,
-        first_error=error,
-        chain=tuple(format_chain(tree.chain)),
-        steps=judged.steps,
-        invalid_references=tree.invalid,
-        transform=reading.transform.model_copy(update={"problems": tuple(problems)}),
-        instance=question,
-        text=reading.response,
-        settings=Scoring(
-            judge=judged.judge,
-            decay=options.decay,
-            focus_height=options.focus_height,
-            threshold=options.threshold,
-            prompt_version=options.prompts.version(),
-            temperature=options.temperature,
-            source=options.source,
-            evidence=judged.evidence,
-        ),
-    )
+        return record_of(unjudged(judged.reading, judged.judge, options, reason), options)
 
 
 @lru_cache(maxsize=4096)
