@@ -25,7 +25,7 @@ from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
 from lmms_rpts.report.text import render
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
-from lmms_rpts.scoring.asked import ShownQuestion
+from lmms_rpts.scoring.question import ShownQuestion
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.answers import AnswerRecord
