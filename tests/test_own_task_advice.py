@@ -51,4 +51,4 @@ def test_images_that_are_missing(tmp_path: Path) -> None:
     write_run(tmp_path / "run", {0: record}, task="my_task")
     page = str(tmp_path / "page.html")
     done = CliRunner().invoke(app, ["report", str(tmp_path / "run"), "-o", page])
-    assert "1 of 1 images were not found or cannot be read: use --images FOLDER" in done.output
+    assert "1 of 1 images were not found or cannot be read: use --images" in done.output

@@ -161,7 +161,7 @@ def _spent(value: Any, cost: Any) -> dict[str, Any]:
 
 
 def steps_frame(runs: Run | Iterable[Run]) -> pd.DataFrame:
-    """One row per step of the runs that RPTS scored; docs/export.md describes the columns."""
+    """One row per step of the runs that RPTS scored; docs/python.md describes the columns."""
     import pandas as pd
 
     cost = cost_function()

@@ -396,7 +396,7 @@ async def _score_task(
             record = record.graded(plan.right[at] if is_first else None)
         plan.scorer.note(record)
         scored.outcomes[record.outcome] += 1
-        if record.SCORE == "rpts" and record.settings.comparable:
+        if record.SCORE == "rpts" and record.settings.judge not in ("lexical", NO_JUDGE):
             scored.judgings[record.settings.judge, record.settings.prompt_version] = None
         records.append(record)
         if not is_last:

@@ -253,8 +253,7 @@ def differing_settings(runs: Sequence[Run]) -> list[str]:
     labels: dict[str, dict[object, list[str]]] = {}
     for run in runs:
         for name, value in chain.from_iterable(run.scorings):
-            # None: a setting that these scores don't depend on; `comparable` follows from the judge
-            if value is not None and name != "comparable":
+            if value is not None:  # a setting that these scores don't depend on
                 labels.setdefault(name, {}).setdefault(value, []).append(run.label)
     differing = [
         f"{name.replace('_', ' ')}: "

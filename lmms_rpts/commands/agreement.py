@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
+from lmms_rpts.base.rows import SUFFIXES as ROWS
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 
@@ -53,7 +54,7 @@ def agreement(
     for other in others:
         path = Path(other).expanduser()
         # The files of runs are samples and results.
-        if path.is_file() and not re.search(r"_samples_|_results\.json$", path.name):
+        if path.suffix in ROWS and not re.search(r"_samples_|_results\.json$", path.name):
             ratings.append(path)
         else:
             runs += read_runs([other])

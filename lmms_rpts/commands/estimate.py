@@ -17,7 +17,7 @@ from lmms_rpts.judging.types import NO_JUDGE, Usage
 from lmms_rpts.runs.record import cost_function
 from lmms_rpts.runs.responses import read_responses
 from lmms_rpts.scoring.options import Options
-from lmms_rpts.scoring.question import Question, ReasoningDocument, missing_fields
+from lmms_rpts.scoring.question import Question, field_faults
 from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import TASKS, read_questions
 
@@ -95,7 +95,7 @@ def _questions(name: str, include_path: Path | None) -> Iterator[tuple[str, Sequ
     from lmms_rpts.host.task_files import load_task
 
     other = OtherTask(load_task(name, include_path), settings)
-    if other.total and not missing_fields(other.docs[0], ReasoningDocument):
+    if other.total and not field_faults(other.docs[0]):
         yield name, [Question.of(doc) for doc in other.docs]
     else:
         yield name, [other.question(at) for at in range(other.total)]

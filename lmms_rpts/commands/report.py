@@ -66,6 +66,6 @@ def report(
     if missing := written.images_wanted - written.images:
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            "use --images FOLDER, or for your own tasks --include_path FOLDER.",
+            "use --images or --include_path FOLDER, or set the data's path (such as RPTS_PATH).",
             err=True,
         )

@@ -27,8 +27,7 @@ from lmms_rpts.stats.figures import Interval, figure
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".csv", ".json", ".md", ".tex")
-"""Suffixes of the files that hold tables."""
+SUFFIXES = (".csv", ".json", ".md", ".tex")  # of files that hold tables
 
 _ROOMY = 120
 _HEAD, _TEXT, _LONGEST = 14, 16, 80

@@ -15,6 +15,7 @@ from lmms_rpts.runs.reading import read_results
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
+from lmms_rpts.tasks.own.data import OwnData
 from lmms_rpts.tasks.registry import RPTS_FILTERS, filter_names
 
 SUFFIX = "_rpts"
@@ -57,10 +58,9 @@ def own_configs(folder: Path | None) -> dict[str, Mapping[str, Any]]:
 
 
 def own_image_folders(folder: Path | None) -> dict[str, Path]:
-    """The image folders of the tasks below a folder whose metadata have one."""
-    configs = own_configs(folder) if folder else {}
-    found = {task: value_at(config, "metadata", "images") for task, config in configs.items()}
-    return {task: Path(each) for task, each in found.items() if each}
+    """The image folders of the own tasks below a folder."""
+    data = {task: config.get("dataset_kwargs") for task, config in own_configs(folder).items()}
+    return {task: own.images for task, own in data.items() if isinstance(own, OwnData)}
 
 
 def filters_of(config: Mapping[str, Any]) -> set[str]:

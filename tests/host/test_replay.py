@@ -43,6 +43,11 @@ def test_by_doc_id_and_by_id(tmp_path: Path) -> None:
     assert serve(path, [2, 1]) == ["two", "one"]
 
 
+@table("model", "careful", "lucky")
+def test_the_responses_of_the_demo_need_no_path(model: str) -> None:
+    assert Replay(samples=f"demo:{model}").saved.tasks == ["rpts_demo"]
+
+
 @table("argument, hint", ("sample", "Did you mean samples?"), ("pretrained", "Use: samples, name"))
 def test_an_unknown_argument_is_refused(argument: str, hint: str) -> None:
     with pytest.raises(ResponsesError) as raised:

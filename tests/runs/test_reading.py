@@ -191,7 +191,7 @@ def damaged(file: Path, *says: str, line: int | None = 1) -> None:
 def test_a_file_that_breaks_off(good: Path) -> None:
     content, expected = good.read_bytes(), read_one(good).responses
     start = content.rindex(b"\n", 0, -1) + 1
-    for end in range(start + 1, len(content), 101):
+    for end in range(start + 1, len(content) - 1, 101):
         good.write_bytes(content[:end])
         damaged(good, "cannot be read", "delete this line", line=3)
     good.write_bytes(content[:start])

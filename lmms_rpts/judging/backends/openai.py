@@ -15,7 +15,6 @@ from loguru import logger
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.images import MEDIA_TYPE
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
     Backend,
@@ -103,7 +102,7 @@ class OpenAIJudge:
         for image in request.images:
             # In another thread, so that other calls are not delayed
             content = await asyncio.to_thread(image.encoded)
-            url = f"data:{MEDIA_TYPE};base64,{base64.b64encode(content).decode('ascii')}"
+            url = f"data:image/jpeg;base64,{base64.b64encode(content).decode('ascii')}"
             parts.append({"type": "text", "text": f"{image.name}:"})
             parts.append({"type": "image_url", "image_url": {"url": url}})
         asked: dict[str, Any] = next(each for each in messages if each["role"] == "user")

@@ -232,7 +232,7 @@ class CmmathScorer(GradingScorer):
 
     def report(self) -> None:
         """Log how many answers have no score, or no kind of mistake, and why."""
-        reasons = self.unscored
+        reasons = self.counts["unscored"]
         undecided = {each: reasons.pop(each) for each in [*reasons] if each.startswith(UNDECIDED)}
         if undecided:
             logger.warning(
