@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.request import getproxies
 
 from loguru import logger
 
@@ -144,8 +145,9 @@ class OpenAIJudge:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
             reason = shown(str(error.__cause__ or error), self._secrets)
-            said = f"no connection to {self._url}, or it was lost: {reason}"
-            raise TransientError(said) from None
+            proxy = getproxies().get(self._url.partition(":")[0])
+            via = f" by the proxy {shown(proxy, self._secrets)}" if proxy else ""
+            raise TransientError(f"no connection to {self._url}{via}: {reason}") from None
 
 
 def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict[str, Any]:
