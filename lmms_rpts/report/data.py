@@ -20,7 +20,7 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
-from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
+from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, section_numbers
 from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
 from lmms_rpts.report.text import render
 from lmms_rpts.runs.record import cost_function, spent_on
@@ -232,16 +232,11 @@ def _entry(benchmark: Benchmark, case: Case, runs: int, shared: Shared) -> dict[
         "worst": worst,
         "hidden": hidden,
     }
-    return entry | (_evidence(instance, shared) if benchmark.scored else {})
-
-
-def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
-    """Context, clues and gold reasoning of a question."""
-    return {
-        "context": shared.text(instance.context),
-        "texts": [shared.text(text) for text in instance.textual_clue],
-        "gold": [shared.text(line, block=False) for line in instance.reasoning],
-    }
+    if benchmark.scored:
+        entry["context"] = shared.text(instance.context)
+        entry["texts"] = [shared.text(text) for text in instance.textual_clue]
+        entry["gold"] = [shared.text(line, block=False) for line in instance.reasoning]
+    return entry
 
 
 def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]:
@@ -259,7 +254,7 @@ def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]
     answer = {
         "question": _question(question, shared),
         "outcome": outcome_of(record),
-        "score": score_of(record),
+        "score": getattr(record, record.SCORE),
         "scale": getattr(record, "scale", ""),
         "flags": flags_of(record),
         "final": None if record.final is None else shared.text(record.final, block=False),
