@@ -97,9 +97,9 @@ class ScoreFilter(RptsFilter):
             stored = stored_validity(run.settings)
             run.validity = [each for each in stored if each.judging == judging]
             if run.settings.rank == 0 and not chosen.backend.free:
-                trusted = run.validity and not any(each.doubt for each in run.validity)
+                doubtful = any(each.doubt for each in run.validity)
                 for line in judge_lines([judging], run.validity):
-                    logger.log("INFO" if trusted else "WARNING", "{}", line)
+                    logger.log("WARNING" if doubtful else "INFO", "{}", line)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""
