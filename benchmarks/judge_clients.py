@@ -31,7 +31,7 @@ from lmms_rpts.base.settings import load_settings
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Request
-from lmms_rpts.reasoning import FixedScore, ImageQuery
+from lmms_rpts.reasoning import FixedScore
 from lmms_rpts.scoring.work import ordered, run_async
 
 REPEATS = 3
@@ -154,11 +154,11 @@ def first_questions(limit: int | None) -> list[Request]:
     for query in plan(limit):
         if isinstance(query, FixedScore):
             continue
-        if isinstance(query, ImageQuery):
-            kind, fields = "image", {"facts": query.facts}
+        if query.kind == "image":
+            fields = {"facts": query.rounds[0]}
         else:
-            kind, fields = "inference", {"context": query.context, "premises": query.premises}
-        request = prompts.request(kind, "en", conclusion=query.conclusion, **fields)
+            fields = {"context": query.context, "premises": query.rounds[0]}
+        request = prompts.request(query.kind, "en", conclusion=query.conclusion, **fields)
         found[request.key({})] = request
     return list(found.values())
 

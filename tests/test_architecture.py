@@ -143,8 +143,8 @@ def test_the_command_starts_without_what_is_slow() -> None:
 
 def test_every_name_of_the_package_is_there() -> None:
     assert sorted(lmms_rpts.__all__) == lmms_rpts.__all__
-    page = (ROOT.parent / "docs" / "reference" / "analysis.md").read_text(encoding="utf-8")
-    assert sorted(re.findall(r"^ +- (\w+)$", page, re.MULTILINE)) == lmms_rpts.__all__
+    page = (ROOT.parent / "docs" / "python.md").read_text(encoding="utf-8")
+    assert sorted(re.findall(r"^        - (\w+)$", page, re.MULTILINE)) == lmms_rpts.__all__
     for name in lmms_rpts.__all__:
         assert callable(getattr(lmms_rpts, name)), name
     with pytest.raises(AttributeError, match="no_such_name"):

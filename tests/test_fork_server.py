@@ -5,19 +5,14 @@ from __future__ import annotations
 import json
 import re
 import shlex
-import subprocess
 import sys
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.support import lmms, oracle
-from tests.support.fork_server import AVAILABLE, ROOT, ForkServer
-from tests.support.judge_server import JudgeServer
-from tests.support.lmms import TRY_IT, Run, clean_environment, run
+from tests.support.fork_server import AVAILABLE, ROOT
+from tests.support.lmms import TRY_IT, Run, run
 from tests.support.runs import make_record, write_run
-from tests.support.waiting import wait_until
 
 pytestmark = [
     pytest.mark.slow,
@@ -25,9 +20,6 @@ pytestmark = [
 ]
 
 COMMAND = str(Path(sys.executable).with_name("lmms-rpts"))
-# Waits for ever if the judge never answers.
-OWN = str(ROOT / "examples" / "own_benchmark")
-WAITING = [COMMAND, "doctor", "--include_path", OWN, "--judge", "openai:m"]
 # Differences between two identical runs: colours, dates, times.
 DIFFERS = re.compile(r"\x1b\[\d+m|\d{4}-\d\d-\d\d \d\d:\d\d:\d\d|\d{8}_\d{6}|in [\d.]+s")
 
@@ -100,64 +92,3 @@ def test_an_importing_run_imports_lmms_eval_and_us_itself(tmp_path: Path) -> Non
     )
     command, folder = [sys.executable, "-c", code, "a", "b"], {"PYTHONPATH": str(tmp_path)}
     assert run(command, env=folder, importing=True).stdout == "here ['-c', 'a', 'b'] []\n"
-
-
-@pytest.fixture
-def asking() -> Iterator[tuple[JudgeServer, dict[str, str]]]:
-    """A judge that never answers, and the environment for it."""
-    with JudgeServer(oracle.answer, latency=600) as judge:
-        yield judge, {"OPENAI_BASE_URL": judge.url, "OPENAI_API_KEY": "k"}
-
-
-def test_a_run_that_takes_too_long_is_killed(
-    asking: tuple[JudgeServer, dict[str, str]], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    server = ForkServer(clean_environment(), bare=True)
-    monkeypatch.setattr(lmms, "_server", server)
-    with monkeypatch.context() as patch:
-        patch.setattr(lmms, "_TIME_LIMIT", 1.0)
-        with pytest.raises(AssertionError, match=r"over 1\.0 s: .*it said:"):
-            run(WAITING, env=asking[1])
-    # On a slow machine the servers start later. They answer their clients in order.
-    assert run([sys.executable, "-c", "print('next')"]).stdout == "next\n"
-    assert server.process is not None
-    wait_until(lambda: len(below(server.process.pid)) == 1)
-    server.stop()
-
-
-def test_servers_and_run_end_with_a_client_that_was_killed(
-    asking: tuple[JudgeServer, dict[str, str]],
-) -> None:
-    code = (
-        "import os, sys; from tests.support import lmms\n"
-        "lmms._server = lmms.ForkServer(os.environ, bare=True)\n"
-        "print(lmms._server.process.pid, lmms._server.folder, flush=True)\n"
-        "judge = {name: os.environ[name] for name in ('OPENAI_BASE_URL', 'OPENAI_API_KEY')}\n"
-        "lmms.run(sys.argv[1:], judge)"
-    )
-    judge, environment = asking
-    with subprocess.Popen(
-        [sys.executable, "-c", code, *WAITING],
-        cwd=ROOT,
-        env=clean_environment() | environment,
-        stdout=subprocess.PIPE,
-        text=True,
-    ) as client:
-        assert client.stdout is not None
-        server, folder = client.stdout.readline().split()
-        wait_until(lambda: judge.calls >= 1 or client.poll() is not None)
-        assert client.poll() is None, "it ended before it was killed"
-        processes = [int(server), *below(int(server))]
-        assert len(processes) >= 4, "two servers, a supervisor and the run"
-        client.kill()
-    wait_until(lambda: not any(Path(f"/proc/{each}").exists() for each in processes))
-    assert not Path(folder).exists()
-
-
-def below(pid: int) -> list[int]:
-    """The processes that a process has started, and theirs."""
-    try:
-        found = Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-    except OSError:  # it has just ended
-        return []
-    return [each for child in map(int, found) for each in (child, *below(child))]

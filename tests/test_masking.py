@@ -29,7 +29,7 @@ from tests.support.tables import table
     ("value=sk-abcdefgh12345678", "value=***"),
     ("headers={'Authorization': 'Bearer abc def'}", "headers={'Authorization': ***}"),
     ('extra={"api_key": "abc", "n": 1}', 'extra={"api_key": ***, "n": 1}'),
-    ({"client": {"secret": "abc", "n": 1}}, "client={secret=***, n=1}"),
+    ({"client": {"secret": "abc", "n": 1}}, "client={'secret': ***, 'n': 1}"),
     ({"api_key": ["abc"]}, "api_key=***"),
 )
 def test_settings(settings: object, shown: str) -> None:

@@ -194,7 +194,7 @@ cli_evaluate()
     assert set(mixed.records("rpts_demo")) == set(range(1, 14))
     for doc_id, record in mixed.records("rpts_demo").items():
         assert record["instance"]["id"] == str(doc_id)
-        assert record["settings"]["comparable"] is False
+        assert record["settings"]["judge"] == "lexical"
 
 
 @table(

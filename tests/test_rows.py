@@ -144,7 +144,7 @@ def test_rows_have_places_and_faults(
     ("a.json", '[{"a": 1},\n{"a": 2', "{} is not valid JSON: Expecting"),
     ("a.json", b'[{"a": 1},\n{"a": "\xff"}]', "{}, line 2 is not UTF-8"),
     ("a.json", '[{"a": 1}]'.encode("utf-16-le"), "{} is not a text file, or is UTF-16"),
-    ("a.json", b"\xff\xfe[\0\n", "{} is not UTF-16"),
+    ("a.json", b"\xff\xfe[\0\n", "{}, line 1 is not UTF-8"),
     ("a.csv", b"a,b\n1,\xff\n", "{}, line 2 is not UTF-8"),
     ("a.csv", "a,a\n", "{}: the header names 'a' twice"),
     ("a.csv", "a,b\n1,2,3\n4,5\n", "{} is not valid CSV: Expected 2 fields in line 2, saw 3"),

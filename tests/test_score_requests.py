@@ -113,11 +113,8 @@ Change = Callable[[Row], Any]
     (lambda row: row, "1 replies"),
     (lambda row: {**row, "response": {**row["response"], "body": None}}, "1 failed: "),
     (lambda row: {**row, "response": None, "error": {"message": "expired"}}, "1 failed: expired"),
-    (lambda row: {**row, "response": None, "error": None}, "1 failed: "),
     (lambda row: {**row, "response": {"status_code": 200, "body": {}}}, "1 failed: "),
-    (lambda row: {**row, "body": {}}, "1 no results"),
     (lambda row: {**row, "custom_id": 7}, "1 no results"),
-    (lambda row: [row], "1 no results"),
     (lambda row: "[" * 100_000, "1 no results"),
 )
 def test_lines_of_results(
@@ -140,7 +137,6 @@ def test_lines_of_results(
 @table(
     "arguments, cache, message",
     ("--judge lexical --requests r.jsonl", "c", "need --judge openai:MODEL"),
-    ("--judge openai:m --requests .", "c", "Is a directory"),
     ("--judge openai:m --requests answers.jsonl", "c", "not a file of requests"),
     ("--judge openai:m --requests r.jsonl", "off", "LMMS_RPTS_CACHE not off"),
     ("--judge openai:m --requests answers.jsonl/r.jsonl", "c", "Cannot write"),

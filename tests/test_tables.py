@@ -31,37 +31,15 @@ def test_every_row_that_fails_is_reported() -> None:
     assert "number=1" not in told
 
 
-def test_errors_of_pytest_count_and_skips_hide_no_failure() -> None:
-    @table("how", "fail", "nothing raised", "skip", "error")
+def test_skips_hide_no_failure() -> None:
+    @table("how", "nothing raised", "skip", "fail")
     def rows(how: str) -> None:
-        match how:
-            case "fail":
-                pytest.fail("so it is")
-            case "nothing raised":
-                with pytest.raises(ValueError, match="never"):
-                    pass
-            case "skip":
-                pytest.skip("the data are absent")
-            case _:
-                raise RecursionError("x" * 100_000)
+        if how == "nothing raised":
+            with pytest.raises(ValueError, match="never"):
+                pass
+        (pytest.skip if how == "skip" else pytest.fail)("so it is")
 
-    told = failures(rows)
-    assert told.startswith("3 of 4")
-    assert "DID NOT RAISE" in told
-
-    @table("at", 1, 2)
-    def skipped(at: int) -> None:
-        pytest.skip("the data are absent")
-
-    with pytest.raises(pytest.skip.Exception, match="the data are absent"):
-        skipped()
-
-
-def test_a_table_without_rows_or_with_too_many_values_is_refused() -> None:
-    with pytest.raises(ValueError, match="a, b without rows"):
-        table("a, b")
-    with pytest.raises(ValueError, match=r"3 values for a, b: \(1, 2, 3\)"):
-        table("a, b", (1, 2), (1, 2, 3))
+    assert failures(rows).startswith("2 of 3")
 
 
 @pytest.fixture

@@ -21,7 +21,7 @@ from lmms_rpts.cli import app
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step, plan_steps
-from lmms_rpts.runs.validity import validity_of
+from lmms_rpts.runs.validity import stored_validity
 from lmms_rpts.scoring.question import judge_images
 from lmms_rpts.scoring.steps import judge_step
 from lmms_rpts.validation.loading import OWN, load_set
@@ -96,7 +96,8 @@ def test_two_judges_side_by_side(
     assert command("--judge", "openai:good", "--data", f"ours={data}", "-o", out).exit_code == 0
     assert server.calls == calls
     assert columns(out)["openai:good"] == good
-    (kept,) = validity_of("openai:good", Prompts().version(), Settings(cache=tmp_path / "cache"))
+    stored = stored_validity(Settings(cache=tmp_path / "cache"))
+    (kept,) = (each for each in stored if each.judging == ("openai:good", Prompts().version()))
     assert (kept.set, kept.auc, kept.steps) == ("ours", 1, len(asked))
 
 

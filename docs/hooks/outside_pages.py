@@ -7,7 +7,6 @@ paths within the site.
 
 from __future__ import annotations
 
-import csv
 import io
 import os
 import posixpath
@@ -35,44 +34,11 @@ def _license(path: Path) -> str:
     return "# License\n\n" + _text(path)
 
 
-def _csv(words: str, *columns: str) -> Callable[[Path], str]:
-    """A page with some columns of a CSV file as a table; the names of code are in backticks."""
-
-    def page(path: Path) -> str:
-        with path.open(encoding="utf-8", newline="") as lines:
-            rows = list(csv.DictReader(lines))
-        cells = [
-            [name.replace(plain, row[plain]) for name in columns for plain in [name.strip("`")]]
-            for row in rows
-        ]
-        heads = [name.strip("`") for name in columns]
-        table = (f"| {' | '.join(row)} |" for row in (heads, ["---"] * len(heads), *cells))
-        return "\n".join((words, "", *table, ""))
-
-    return page
-
-
 PAGES: dict[str, tuple[str, Callable[[Path], str]]] = {
     "CHANGELOG.md": ("changelog.md", _text),
     "CONTRIBUTING.md": ("contributing.md", _text),
     "LICENSE": ("license.md", _license),
     "examples/own_benchmark/README.md": ("examples/own_benchmark.md", _text),
-    "lmms_rpts/tasks/reform_eval/sets.csv": (
-        "reference/reform-sets.md",
-        _csv(
-            "# The 61 sets of ReForm-Eval\n\nEach is a task: `reform_NAME`. A-OKVQRA asks for the "
-            "answer, given question and rationale; A-OKVQAR for the rationale.",
-            *("`name`", "title", "dimension", "kind"),
-        ),
-    ),
-    "tests/fixtures/rome_quirks.csv": (
-        "reference/rome-quirks.md",
-        _csv(
-            "# Quirks of ROME's published rules\n\nAn answer for each, with the published grade "
-            "and the right one; a test checks the former. [ROME](../rome.md)",
-            *("published rule", "`grader`", "`arguments`", "`answer`", "published", "right"),
-        ),
-    ),
 }
 """Files that become pages: path in the repository, path of the page, function for its text."""
 

@@ -213,7 +213,7 @@ def read_ratings(files: str | Path | Sequence[str | Path], run: Run) -> pd.DataF
     for path in (Path(each).expanduser() for each in paths):
         before = len(rated)
         for row in _rating_rows(path):
-            rating = row.parse(Rating, "docs/rating.md shows the columns")
+            rating = row.parse(Rating, "docs/validation.md shows the columns")
             document = rating.id if rating.doc_id is None else rating.doc_id
             steps = places[rating.task, document, rating.repeat, rating.step]
             if len(steps) != 1:

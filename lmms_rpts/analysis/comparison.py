@@ -18,7 +18,6 @@ from lmms_rpts.analysis.frames import (
 )
 from lmms_rpts.analysis.summary import differing_settings, stopped_runs
 from lmms_rpts.base.escaping import count, listed, shorten
-from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run
 from lmms_rpts.stats.figures import Interval
@@ -31,6 +30,7 @@ from lmms_rpts.stats.intervals import (
     numbered,
     resampled_means,
 )
+from lmms_rpts.stats.metrics import Metric
 from lmms_rpts.stats.permutation import holm, swap_test
 
 if TYPE_CHECKING:

@@ -109,7 +109,7 @@ def _needs(
             counter.question, counter.calls = question, []
             chosen = replace(options, form="agree" if question.is_statement else "none")
             reading = await read(response, question, judge, chosen)
-            await judge_steps(reading, question, judge, chosen)
+            await judge_steps(reading, judge, chosen)
             needs.append(Need(*map(sum, zip(*counter.calls, strict=True))))
 
     run_async(count())
@@ -122,7 +122,7 @@ class _Counter:
     ``longest``: each inference is doubted, and each reply is as long as its prompt allows.
     """
 
-    name, writes, sees, comparable, stopped = "counter", True, True, True, None
+    name, writes, sees, stopped = "counter", True, True, None
     question: Question  # that is being asked about
     calls: list[Need]  # for this question
 

@@ -10,12 +10,12 @@ from lmms_rpts.base.escaping import storable
 from lmms_rpts.reasoning import Clue
 from lmms_rpts.reasoning.tree import step_weights
 from lmms_rpts.runs import reading
-from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.stats.figures import Interval
+from lmms_rpts.stats.metrics import Metric
 from lmms_rpts.tasks.benchmark import Benchmark
 from lmms_rpts.tasks.registry import BENCHMARKS
 
@@ -161,7 +161,7 @@ def _spent(value: Any, cost: Any) -> dict[str, Any]:
 
 
 def steps_frame(runs: Run | Iterable[Run]) -> pd.DataFrame:
-    """One row per step of the runs that RPTS scored; docs/export.md describes the columns."""
+    """One row per step of the runs that RPTS scored; docs/python.md describes the columns."""
     import pandas as pd
 
     cost = cost_function()

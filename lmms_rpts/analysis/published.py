@@ -21,12 +21,12 @@ from typing import TYPE_CHECKING, Any
 
 import yaml
 
-from lmms_rpts.analysis.dimensions import averages
 from lmms_rpts.analysis.summary import summarize
 from lmms_rpts.base.escaping import listed
 from lmms_rpts.runs.run import Run
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.reform_eval.dimensions import averages
 
 if TYPE_CHECKING:
     import pandas as pd

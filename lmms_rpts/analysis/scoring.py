@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 import sys
-from collections import Counter, deque
+from collections import Counter
 from collections.abc import Callable, Coroutine, Iterable, Iterator, Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass, field
@@ -15,11 +15,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 from loguru import logger
 
 from lmms_rpts import __version__
-from lmms_rpts.analysis.correctness import choose_criterion
+from lmms_rpts.analysis.correctness import right_answers
 from lmms_rpts.base.escaping import did_you_mean, listed, storable, visible
 from lmms_rpts.base.rows import Row
 from lmms_rpts.base.schema import shown
 from lmms_rpts.base.settings import Settings, load_settings
+from lmms_rpts.host.task_files import SUFFIX, refuse_filtered
 from lmms_rpts.judging.client import open_client
 from lmms_rpts.judging.registry import open_budget
 from lmms_rpts.judging.types import NO_JUDGE
@@ -29,13 +30,11 @@ from lmms_rpts.runs.responses import (
     ResponsesError,
     RunKey,
     SavedDocument,
-    SavedResponse,
     SavedResponses,
     read_responses,
 )
-from lmms_rpts.runs.run import value_at
-from lmms_rpts.runs.validity import judge_lines, validity_of
-from lmms_rpts.runs.writing import RunWriter, Sample, Written, metric_results, open_run
+from lmms_rpts.runs.validity import judge_lines, stored_validity
+from lmms_rpts.runs.writing import RunWriter, metric_results, open_run
 from lmms_rpts.scoring.work import ordered, run_async
 from lmms_rpts.tasks.aggregation import mean_over_tasks
 from lmms_rpts.tasks.own.rows import own_questions
@@ -44,13 +43,8 @@ from lmms_rpts.tasks.registry import BENCHMARKS, TASKS, configuration, read_ques
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
-    from lmms_rpts.runs.record import Record
+    from lmms_rpts.runs.record import Record, SavedResponse
     from lmms_rpts.scoring.scorer import Scorer
-
-SUFFIX = "_rpts"
-"""Of the name of a run that scored the steps of responses to another task."""
-_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
-"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 
 @dataclass(slots=True)
@@ -62,16 +56,17 @@ class TaskPlan:
         scorer: scores a response.
         question: returns the question of a document by its number.
         ids: the ids of all documents of the task.
-        documents: by number, where the responses are; None: the request of the model failed.
-        is_right: whether an answer is right by the metrics that were logged; None: not known.
+        documents: by number, where the responses are.
+        right: by number, whether the answer is right by the metrics that were logged (None: not
+            known); empty if answers are graded by the scorer.
     """
 
     name: str
     scorer: Scorer
     question: Callable[[int], Any]
     ids: Sequence[str]
-    documents: Mapping[int, SavedDocument | None] = field(default_factory=dict)
-    is_right: Callable[[Mapping[str, Any]], bool | None] | None = None
+    documents: Mapping[int, SavedDocument] = field(default_factory=dict)
+    right: Mapping[int, bool | None] = field(default_factory=dict)
 
 
 class RunPlan(NamedTuple):
@@ -93,18 +88,16 @@ class Scored:
     Attributes:
         outcomes, requests: how many records and judge requests have each outcome.
         judgings: the judges of steps, each with the version of its prompts.
-        accuracies: by task, those of its documents.
         trust: sentences about how far the judges can be trusted.
-        results: in the form of lmms-eval; ``written``: its files; None: they are not written.
+        results: in the form of lmms-eval; ``written``: their file; None: they are not written.
     """
 
     outcomes: Counter[str] = field(default_factory=Counter)
     requests: Counter[str] = field(default_factory=Counter)
     judgings: dict[tuple[str, str], None] = field(default_factory=dict)
-    accuracies: dict[str, Sequence[float | None]] = field(default_factory=dict)
     trust: list[str] = field(default_factory=list)
     results: dict[str, Any] = field(default_factory=dict)
-    written: Written | None = None
+    written: Path | None = None
 
 
 # --- what is scored ------------------------------------------------------------------------------
@@ -113,29 +106,6 @@ class Scored:
 def members_of(task: str) -> tuple[str, ...]:
     """The tasks of a group of ours; of any other name the name."""
     return TASKS[task].groups.get(task, (task,)) if task in TASKS else (task,)
-
-
-def find_responses(paths: Sequence[Path], task: str | None) -> SavedResponses:
-    """The saved responses to a task or group (None: to all tasks) at these paths."""
-    only, alone = None, None
-    if task is not None:
-        members = members_of(task)
-        # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
-        alone = (members[0] if len(members) == 1 else task).removesuffix(SUFFIX) or task
-        # Files may name a task, or a group of it.
-        groups = {name for name in TASKS if {*members} & {*members_of(name)}}
-        only = {*members, *groups, task, alone}
-    saved = read_responses(*paths, only=only, default_task=alone, layouts=LAYOUTS)
-    if not saved.runs:
-        others = ", ".join(sorted(saved.passed_over)) or "none"
-        hint = did_you_mean(task or "", {*TASKS, *saved.passed_over} - {task})
-        raise ResponsesError(
-            f"{saved.path} contains no responses to {task or 'any task'}; tasks with responses: "
-            f'{others}.{hint} To score them as another task, set "task" in each line'
-        )
-    for skipped in sorted(saved.passed_over):
-        logger.info("Ignored: responses to {}", visible(skipped))
-    return saved
 
 
 def plan_runs(
@@ -155,9 +125,25 @@ def plan_runs(
     Raises:
         ResponsesError: if there are no responses to the task, or some belong to no document.
     """
-    saved = find_responses(paths, task)
+    only, alone = None, None
+    if task is not None:
+        members = members_of(task)
+        # NAME_rpts scores the steps of responses to NAME, and is the name of a run that did.
+        alone = (members[0] if len(members) == 1 else task).removesuffix(SUFFIX) or task
+        # Files may name a task, or a group of it.
+        groups = {name for name in TASKS if {*members} & {*members_of(name)}}
+        only = {*members, *groups, task, alone}
+    saved = read_responses(*paths, only=only, default_task=alone, layouts=LAYOUTS)
+    if not saved.runs:
+        others = ", ".join(sorted(saved.passed_over)) or "none"
+        hint = did_you_mean(task or "", {*TASKS, *saved.passed_over} - {task})
+        raise ResponsesError(
+            f"{saved.path} contains no responses to {task or 'any task'}; tasks with responses: "
+            f'{others}.{hint} To score them as another task, set "task" in each line'
+        )
+    for skipped in sorted(saved.passed_over):
+        logger.info("Ignored: responses to {}", visible(skipped))
     models = list(dict.fromkeys(run.model for run in saved.runs))
-    source = ", ".join(map(str, paths))
     selected = range(offset, sys.maxsize if limit is None else offset + limit)
     runs = []
     for run in sorted(saved.runs, key=lambda run: (models.index(run.model), run.round or 0)):
@@ -182,7 +168,7 @@ def plan_runs(
         if not plans:
             raise ResponsesError(f"{saved.path} contains no response to the documents asked for")
         selection = {"limit": limit, "offset": offset, "round": run.round}
-        runs.append(RunPlan(run.model or guess_name(saved.files), plans, source, selection))
+        runs.append(RunPlan(run.model or guess_name([*saved.files]), plans, saved.path, selection))
     return runs
 
 
@@ -229,38 +215,39 @@ def _plan_other(
     selected: range,
 ) -> TaskPlan:
     """The plan for a task of lmms-eval that is not ours."""
-    _refuse_filtered(saved, task)
     from lmms_rpts.host.other_tasks import open_task
 
+    refuse_filtered(saved.files, task)
     other = open_task(task, include_path, settings)
     ids = other.ids or [f"{task}#{at}" for at in range(other.total)]
-    documents = _documents(saved, run, ids, task, task.removesuffix(SUFFIX))
-    for at, document in documents.items():
-        if document and document.target is not None and at in selected:
-            other.check_target(at, document.target)
-    is_right = None
+    plan = TaskPlan(other.name, other.scorer, other.question, ids)
+    plan.documents = _documents(saved, run, ids, task, task.removesuffix(SUFFIX))
     if not other.is_ours:  # its own filters grade answers
-        logged = [document.metrics for document in documents.values() if document]
-        criterion = choose_criterion(other.name, logged, other.aggregations, other.better, correct)
-        is_right = criterion.is_right
-    return TaskPlan(other.name, other.scorer, other.question, ids, documents, is_right)
+        for at, document in plan.documents.items():
+            target = document.responses()[0].logged.get("target") if at in selected else None
+            if isinstance(target, str):
+                other.check_target(at, target)
+        logged = [document.metrics() for document in plan.documents.values()]
+        right = right_answers(other.name, logged, other.aggregations, other.better, correct)
+        plan.right = dict(zip(plan.documents, right, strict=True))
+    return plan
 
 
 def _documents(
     saved: SavedResponses, run: RunKey, ids: Sequence[str], *tasks: str
-) -> dict[int, SavedDocument | None]:
+) -> dict[int, SavedDocument]:
     """Where the responses to documents with these ids are, by number.
 
     ``tasks``: names that samples may have. A document that has a response in another round only is
-    a failed request in this one: None.
+    a failed request in this one.
     """
     rounds = [each for each in saved.runs if each.model == run.model and run.round is not None]
-    documents: dict[int, SavedDocument | None] = {}
+    documents: dict[int, SavedDocument] = {}
     for at, own_id in enumerate(ids):
         places = ((key, task) for key in (run, *rounds) for task in tasks)
         for key, task in places:
             if document := saved.find(task, at, own_id, key):
-                documents[at] = document if key == run else None
+                documents[at] = document if key == run else SavedDocument()
                 break
     return documents
 
@@ -279,40 +266,17 @@ def _stray_error(
     )
 
 
-def _refuse_filtered(saved: SavedResponses, task: str) -> None:
-    """Raise if lmms-eval saved what the task's filters left of the responses.
-
-    It does if it strips reasoning tags, its default.
-    """
-    from lmms_rpts.host.task_files import filters_of
-
-    for file in saved.files:
-        results = read_results(file)
-        config = value_at(results, "configs", task) or {}
-        tags = config.get("reasoning_tags")  # as lmms-eval does: it takes precedence
-        if tags is None:
-            tags = value_at(results, "config", "resolved_cli_args", "reasoning_tags")
-        filters = filters_of(config)
-        ours = any(name.startswith("rpts_") for name in filters)
-        cut = sorted(filters - _LEAVE_WHOLE)
-        if cut and not ours and tags not in (None, False, "none"):
-            raise ResponsesError(
-                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
-                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
-                "output (with --use_cache, from the cache of that run)"
-            )
-
-
 def guess_name(files: Sequence[Path]) -> str:
     """Name of the model, from the results next to the files, otherwise from the file names."""
     if len(files) == 1 and SAMPLES not in files[0].stem:
         return files[0].stem
-    models = list(dict.fromkeys(filter(None, (model_of(read_results(each))[1] for each in files))))
+    models = {model_of(read_results(file)).rpartition("/")[2] for file in files} - {""}
     if len(models) > 1:
         raise ResponsesError(
-            f"The responses are from several models: {', '.join(models)}. Score them one by one"
+            f"The responses are from several models: {', '.join(sorted(models))}. Score them one "
+            "by one"
         )
-    return models[0] if models else files[0].resolve().parent.name or "model"
+    return next(iter(models), files[0].resolve().parent.name or "model")
 
 
 # --- scoring -------------------------------------------------------------------------------------
@@ -329,29 +293,28 @@ async def score_run(
     """
     scored, budget, stopped = Scored(), open_budget(settings), None
     tasks: dict[str, Any] = {}
+    accuracies: dict[str, Sequence[float | None]] = {}
     with open_run(output) if output else nullcontext() as writer:
         for plan in run.tasks:
             judge = plan.scorer.judge
             async with open_client(judge, settings, budget, requests=requests) as client:
-                results = await _score_task(plan, client, scored, writer)
-            tasks[plan.name] = {"alias": plan.name, **results}
+                values = await _score_task(plan, client, scored, writer)
+            tasks[plan.name] = {"alias": plan.name, **metric_results(values)}
+            accuracies[plan.name] = values.get("accuracy", [])
             stopped = stopped or client.stopped
             scored.requests.update(client.outcomes)
             plan.scorer.report()
-        measured = [entry for each in scored.judgings for entry in validity_of(*each, settings)]
-        scored.trust = [line for each in scored.judgings for line in judge_lines(*each, measured)]
         scored.results = _results_of(run, tasks)
         if budget.calls or budget.found or stopped:
             scored.results["usage"]["judges"] = {**budget.usage(), "stopped": stopped}
-        if measured:
+        if scored.judgings:
+            measured = [it for it in stored_validity(settings) if it.judging in scored.judgings]
+            scored.trust = judge_lines(scored.judgings, measured)
             scored.results["usage"]["validity"] = [entry.model_dump() for entry in measured]
-        if writer is not None:
-            scored.written = writer.publish(scored.results, stopped)
-    by_task = scored.accuracies
+        scored.written = writer.publish(scored.results, stopped) if writer else None
     for benchmark in BENCHMARKS.values():
-        parts = {part: by_task[task] for task, part in benchmark.tasks.items() if task in by_task}
-        if parts and benchmark.scores_by_part and scored.written:
-            place = scored.written.results
+        parts = {part: accuracies[t] for t, part in benchmark.tasks.items() if t in accuracies}
+        if parts and benchmark.scores_by_part and (place := scored.written):
             file = place.with_name(place.name.replace(RESULTS, "_scores.json"))
             file.write_text(json.dumps(benchmark.scores_by_part(parts), indent=2), encoding="utf-8")
     return scored
@@ -398,40 +361,44 @@ def _results_of(run: RunPlan, tasks: Mapping[str, Any]) -> dict[str, Any]:
 
 async def _score_task(
     plan: TaskPlan, client: Client, scored: Scored, writer: RunWriter | None
-) -> dict[str, Any]:
-    """Score the responses to a task in a stream; its results."""
+) -> dict[str, list[float | None]]:
+    """Score the responses to a task in a stream.
+
+    Returns the values of metrics, one per document; for a metric of a set of records, a single one.
+    """
     unasked = plan.scorer.unasked
     metrics = [m for name, m in plan.scorer.METRICS.items() if m.listed and name not in unasked]
-    values: dict[str, list[float | None]] = {each.name: [] for each in metrics if each.value}
+    values: dict[str, list[float | None]] = {each.name: [] for each in metrics}
     whole: list[Record] = []  # for metrics of the set; else only what is written is held
-    under_way: deque[tuple[int, Mapping[str, Any], SavedResponse, bool]] = deque()
+
+    async def of_response(at: int, response: SavedResponse, is_last: bool) -> Any:
+        record = await plan.scorer.score(response.text, plan.question(at), client)
+        return at, response, is_last, record
 
     def work() -> Iterator[Coroutine[Any, Any, Any]]:
         """The scoring of each response; rows are read when it is their turn."""
         for at, document in plan.documents.items():
-            entries = list(document.entries()) if document else [({}, SavedResponse(None))]
-            for number, (entry, response) in enumerate(entries, 1):
-                under_way.append((at, entry, response, number == len(entries)))
-                yield plan.scorer.score(response.text, plan.question(at), client)
+            *others, last = document.responses()
+            yield from (of_response(at, response, False) for response in others)
+            yield of_response(at, last, True)
 
-    samples: list[Sample] = []  # of the current document, as its records
+    responses: list[SavedResponse] = []  # of the current document
     records: list[Record] = []
-    total = sum(len(each.rows) if each else 1 for each in plan.documents.values())
-    async for record in ordered(work(), client, total=total, label=plan.name):
-        at, entry, response, is_last = under_way.popleft()
-        if plan.is_right is not None:
+    total = sum(max(len(document.rows), 1) for document in plan.documents.values())
+    async for at, response, is_last, record in ordered(
+        work(), client, total=total, label=plan.name
+    ):
+        responses.append(response)
+        if plan.right:
             # One value for several responses is that of the first and its duplicates: nearly all
             # pipelines of lmms-eval drop the others.
-            is_first = not samples or response.text == samples[0].text
-            document = plan.documents[at] if is_first else None
-            record = record.graded(plan.is_right(document.metrics) if document else None)
+            is_first = response.text == responses[0].text
+            record = record.graded(plan.right[at] if is_first else None)
         plan.scorer.note(record)
         scored.outcomes[record.outcome] += 1
-        if record.SCORE == "rpts" and record.settings.comparable:
+        if record.SCORE == "rpts" and record.settings.judge not in ("lexical", NO_JUDGE):
             scored.judgings[record.settings.judge, record.settings.prompt_version] = None
         records.append(record)
-        text, tokens = response.text, response.tokens
-        samples.append(Sample(text, tokens, record.to_json(), record.instance.gold, entry))
         if not is_last:
             continue
         means: dict[str, float | None] = {}
@@ -444,11 +411,9 @@ async def _score_task(
         if any(metric.over for metric in metrics):
             whole += records
         if writer is not None:
-            writer.add(plan.name, at, samples, means)
-        samples, records = [], []
-    scored.accuracies[plan.name] = values.get("accuracy", [])
-    of_set = {metric.name: metric.over(whole) for metric in metrics if metric.over}
-    return metric_results(values, of_set)
+            writer.add(plan.name, at, responses, records, means)
+        responses, records = [], []
+    return values | {metric.name: [metric.over(whole)] for metric in metrics if metric.over}
 
 
 # --- Python --------------------------------------------------------------------------------------
@@ -523,11 +488,11 @@ def _task_questions(
             f"{task} is a group: name one of its tasks, {listed(members_of(task))}"
         )
     plan = _plan_own(member, questions, settings)
-    numbers = {f"id {own_id}": at for at, own_id in enumerate(plan.ids)}
-    numbers |= {f"doc_id {at}": at for at in range(len(plan.ids))}
-    names = [
-        f"doc_id {row['doc_id']}" if "doc_id" in row else f"id {row.get('id')}" for row in rows
-    ]
+    numbers: dict[str, int] = {}
+    for at, own_id in enumerate(plan.ids):
+        numbers |= {f"id {own_id}": at, f"doc_id {at}": at}
+    kinds = ["doc_id" if "doc_id" in row else "id" for row in rows]
+    names = [f"{kind} {row.get(kind)}" for kind, row in zip(kinds, rows, strict=True)]
     unknown = [f"row {at}: {name}" for at, name in enumerate(names) if name not in numbers]
     if unknown:
         raise ResponsesError(f"{task} has no document for {listed(unknown)}")

@@ -19,7 +19,6 @@ from lmms_rpts.analysis.frames import (
     values_frame,
 )
 from lmms_rpts.base.escaping import listed
-from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.reading import RunError
 from lmms_rpts.runs.run import Run, of_task, rounds_of
 from lmms_rpts.scoring.reading import CUT
@@ -27,6 +26,7 @@ from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.scoring.score import undecided_note
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.stats.intervals import estimate_mean, numbered
+from lmms_rpts.stats.metrics import Metric
 from lmms_rpts.tasks.benchmark import Benchmark
 
 if TYPE_CHECKING:
@@ -253,8 +253,7 @@ def differing_settings(runs: Sequence[Run]) -> list[str]:
     labels: dict[str, dict[object, list[str]]] = {}
     for run in runs:
         for name, value in chain.from_iterable(run.scorings):
-            # None: a setting that these scores don't depend on; `comparable` follows from the judge
-            if value is not None and name != "comparable":
+            if value is not None:  # a setting that these scores don't depend on
                 labels.setdefault(name, {}).setdefault(value, []).append(run.label)
     differing = [
         f"{name.replace('_', ' ')}: "

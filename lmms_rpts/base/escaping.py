@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Iterable
 from difflib import get_close_matches
+
+from rich.cells import cell_len, chop_cells
 
 _LISTED = 5
 
@@ -36,12 +37,8 @@ def count(number: int, noun: str) -> str:
 
 def shorten(label: str, width: int = 40) -> str:
     """The beginning of a label, at most ``width`` terminal columns wide."""
-    label = printable(label)[: width + 1]  # each takes at least one column
-    if columns(label) <= width:
-        return label
-    while columns(label) >= width:
-        label = label[:-1]
-    return f"{label}…"
+    label = printable(label)[: width + 1]
+    return label if cell_len(label) <= width else f"{chop_cells(label, width - 1)[0]}…"
 
 
 def listed(names: Iterable[str], separator: str = ", ") -> str:
@@ -55,11 +52,6 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """A sentence with the nearest known name, after a space; empty if none is near."""
     near = get_close_matches(name, [*known], n=1)
     return f" Did you mean {near[0]}?" if near else ""
-
-
-def columns(label: str) -> int:
-    """The number of terminal columns that a label takes: two for a wide character."""
-    return sum(2 if unicodedata.east_asian_width(each) in "WF" else 1 for each in label)
 
 
 # re.IGNORECASE lets three letters beyond ASCII match ASCII letters: "(İmage 0)", "concluſion",

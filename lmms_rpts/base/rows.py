@@ -106,9 +106,7 @@ def read_rows(path: Path) -> Iterator[Row]:
         raise
     except OSError as error:
         raise ReadError(f"Cannot read {path}: {error.strerror or error}") from None
-    except UnicodeDecodeError as error:
-        if "16" in error.encoding:
-            raise ReadError(f"{path} is not UTF-16: save it as UTF-8") from None
+    except UnicodeDecodeError:
         with path.open("rb") as file:
             are_texts = (line.decode(errors="ignore").encode() == line for line in file)
             number = next(at for at, is_text in enumerate(are_texts, 1) if not is_text)

@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 from rich.console import Console
 
-from lmms_rpts.base.escaping import count
+from lmms_rpts.base.rows import SUFFIXES as ROWS
 from lmms_rpts.commands.common import OneRun, Output, check_suffixes, fail, protect_inputs
 from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 
@@ -54,7 +54,7 @@ def agreement(
     for other in others:
         path = Path(other).expanduser()
         # The files of runs are samples and results.
-        if path.is_file() and not re.search(r"_samples_|_results\.json$", path.name):
+        if path.suffix in ROWS and not re.search(r"_samples_|_results\.json$", path.name):
             ratings.append(path)
         else:
             runs += read_runs([other])
@@ -65,7 +65,6 @@ def agreement(
         result = measure(runs, ratings or None)
     notes = [_EXPLAINED.format(result.reference)]
     if result.left_out:
-        total = sum(result.left_out.values())
-        notes.append(f"Note: {count(total, 'step')} left out: {reasons_text(result.left_out)}.")
+        notes.append(f"Note: steps left out: {reasons_text(result.left_out)}.")
     title = f"Agreement with {result.reference}"
     deliver([Table(result.table, title, {"bias": "+.3f"}, _HEADS)], notes, files)

@@ -19,7 +19,7 @@ from lmms_rpts.base.settings import refuse_unknown, with_variables
 from lmms_rpts.tasks.registry import SETTINGS_TABLES
 
 if TYPE_CHECKING:
-    from loguru import Message, Record
+    from loguru import Message
 
     from lmms_rpts.runs.run import Run
 
@@ -33,13 +33,7 @@ Runs = Annotated[
     ),
 ]
 OneRun = Annotated[
-    str,
-    typer.Argument(
-        metavar="RUN",
-        help="Folder that lmms-eval wrote with --log_samples --output_path, or a samples file. "
-        "NAME=FOLDER sets the name of the run.",
-        show_default=False,
-    ),
+    str, typer.Argument(metavar="RUN", help="Folder or samples file, perhaps named: NAME=FOLDER.")
 ]
 Output = Annotated[
     list[Path] | None,
@@ -145,16 +139,13 @@ def plain_log() -> None:
     Shown are warnings and errors, and information of this package.
     """
 
-    def is_shown(record: Record) -> bool:
-        return (record["name"] or "").startswith("lmms_rpts") or record["level"].no >= _WARNING
-
     def show(message: Message) -> None:
         mark = "Warning: " if message.record["level"].no >= _WARNING else ""
         complain(f"{mark}{message.rstrip()}")
 
     def begin(module: object = None) -> None:
         logger.remove()
-        logger.add(show, level="INFO", format="{message}", filter=is_shown)
+        logger.add(show, format="{message}", filter={"": "WARNING", "lmms_rpts": "INFO"})
 
     begin()
     # Importing it replaces all handlers by one that writes to standard output.

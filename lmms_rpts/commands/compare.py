@@ -66,10 +66,9 @@ def compare(
         protect_inputs(runs, files)
         comparisons = adjust_together([compare_runs(a, b) for b in others])
     tables = [
-        Table(it.table, f"B: {it.label_b}" * (len(others) > 1), _FORMS, _HEADS, rows=it.headline)
+        Table(it.table, f"A: {a.label}; B: {it.label_b} ({it.shared})", _FORMS, _HEADS, it.headline)
         for it in comparisons
     ]
-    before = [f"A: {a.label}", *(f"B: {it.label_b} ({it.shared})" for it in comparisons)]
     tested = sum(it.table["p"].notna().sum() for it in comparisons)
     notes = [
         "Means over the documents for which both runs have a value (n). [ ]: 95% bootstrap "
@@ -79,7 +78,7 @@ def compare(
         *dict.fromkeys(f"Warning: {line}" for it in comparisons for line in it.warnings),
         *validity_lines(runs),
     ]
-    deliver(tables, notes, files, before=before)
+    deliver(tables, notes, files)
 
 
 def _read(path: str) -> Run:
@@ -91,10 +90,10 @@ def _read(path: str) -> Run:
     benchmark_of(runs)
     models = rounds_of(runs)
     if len(models) > 1:
-        files = "".join(f"\n  {run.files[0]}" for run in runs)
         fail(
-            f"{path} contains runs of several models, or rounds with other settings or documents: "
-            f"{', '.join(models)}. Pass one of:{files}"
+            f"{path} contains runs of several models, or rounds with other settings or documents. "
+            + "Pass one of:"
+            + "".join(f"\n  {run.files[0]}" for run in runs)
         )
     ((name, rounds),) = models.items()
     return join_rounds(rounds, name)

@@ -210,8 +210,8 @@ SEEN = "The image shows a red disc on a white ground."
 UNSEEN = "The image shows a blue square on a black ground."
 _BLIND = "choose a model with vision, or set LMMS_RPTS_EVIDENCE=facts"
 _UNANSWERED = (
-    "check that the server runs, OPENAI_BASE_URL (it often ends in /v1), OPENAI_API_KEY, the name "
-    "of the model and your credit; docs/judging.md"
+    "check that the server runs, OPENAI_BASE_URL (it often ends in /v1), HTTPS_PROXY, "
+    "OPENAI_API_KEY, the name of the model and your credit; docs/judging.md"
 )
 
 

@@ -15,9 +15,9 @@ from lmms_rpts.commands.tables import Table, deliver
 from lmms_rpts.judging.registry import backend_of
 from lmms_rpts.judging.types import NO_JUDGE, Usage
 from lmms_rpts.runs.record import cost_function
-from lmms_rpts.runs.responses import SavedResponse, SavedResponses, read_responses
+from lmms_rpts.runs.responses import read_responses
 from lmms_rpts.scoring.options import Options
-from lmms_rpts.scoring.question import Question, ReasoningDocument, missing_fields
+from lmms_rpts.scoring.question import Question, field_faults
 from lmms_rpts.tasks.published_rows import LAYOUTS
 from lmms_rpts.tasks.registry import TASKS, read_questions
 
@@ -66,14 +66,17 @@ def estimate(
             pairs = [
                 (question, response.text or "")
                 for at, question in enumerate(chosen)
-                for response in _responses(saved, task, at, question.id)
+                for document in [
+                    saved.find(task, at, question.id) or saved.find(f"{task}_rpts", at, question.id)
+                ]
+                if document
+                for response in document.responses()
             ]
             chosen, responses = [each for each, _ in pairs], [text for _, text in pairs]
         label = f"{task} ({len(chosen)})"
         for kind, need in estimate_need(chosen, responses=responses, options=options).items():
             cost = cost_of(Usage(need.input_tokens, need.output_tokens))
-            row = {"task": label, "responses": kind, **need._asdict(), "cost": cost}
-            rows.append({name.replace("_", " "): value for name, value in row.items()})
+            rows.append({"task": label, "responses": kind, **need._asdict(), "cost": cost})
             label = ""
     title = f"judge: {settings.judge or 'any'}; tokens are estimated from the texts"
     frame = pd.DataFrame(rows).dropna(axis="columns", how="all")  # without prices, no cost
@@ -92,13 +95,7 @@ def _questions(name: str, include_path: Path | None) -> Iterator[tuple[str, Sequ
     from lmms_rpts.host.task_files import load_task
 
     other = OtherTask(load_task(name, include_path), settings)
-    if other.total and not missing_fields(other.docs[0], ReasoningDocument):
+    if other.total and not field_faults(other.docs[0]):
         yield name, [Question.of(doc) for doc in other.docs]
     else:
         yield name, [other.question(at) for at in range(other.total)]
-
-
-def _responses(saved: SavedResponses, task: str, at: int, own_id: str) -> list[SavedResponse]:
-    """The saved responses to a document, under the name of the task or of its scored responses."""
-    document = saved.find(task, at, own_id) or saved.find(f"{task}_rpts", at, own_id)
-    return document.responses() if document else []

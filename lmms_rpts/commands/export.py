@@ -25,7 +25,7 @@ def export(
         ),
     ] = False,
 ) -> None:
-    """Write all steps of runs, or all responses. docs/export.md describes the columns."""
+    """Write all steps of runs, or all responses. docs/python.md describes the columns."""
     from lmms_rpts.analysis.frames import read_runs, responses_frame, steps_frame
     from lmms_rpts.commands.tables import for_spreadsheets
     from lmms_rpts.runs.files import draft_of

@@ -9,7 +9,6 @@ import typer
 
 from lmms_rpts.base.escaping import count, printable
 from lmms_rpts.commands.common import PAGES, IncludePath, Runs, check_suffixes, protect_inputs
-from lmms_rpts.tasks.registry import benchmark_of
 
 
 def report(
@@ -65,12 +64,8 @@ def report(
     for note in written.notes:
         typer.echo(f"Note: {printable(note)}.", err=True)
     if missing := written.images_wanted - written.images:
-        benchmarks = [benchmark_of(task) for run in chosen for task in run.tasks]
-        ways = {f"set {benchmark.data_variable}" for benchmark in benchmarks if benchmark}
-        if not all(benchmarks):
-            ways.add("use --include_path FOLDER with your task files and their images")
         typer.echo(
             f"{missing} of {written.images_wanted} images were not found or cannot be read: "
-            f"{', or '.join(['use --images FOLDER', *sorted(ways)])}.",
+            "use --images or --include_path FOLDER, or set the data's path (such as RPTS_PATH).",
             err=True,
         )

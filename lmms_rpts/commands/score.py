@@ -102,10 +102,8 @@ def score(
     as one run for each model and round. Writes results and samples as lmms-eval would. The exit
     status is 1 if judging stopped before its end, or if nothing was judged.
     """
-    if annotations:
-        _set_benchmark(task, "annotations", "path", str(annotations.resolve()))
-    if grader:
-        _set_benchmark(task, "grader", "grader", grader)
+    _set_benchmark(task, "annotations", "path", annotations and annotations.resolve())
+    _set_benchmark(task, "grader", "grader", grader)
     settings, replies = load_settings(judge=judge), replies or []
     check_suffixes([page] if page else [], PAGES)
     # A folder with two runs of the same documents is no longer a single run.
@@ -151,7 +149,7 @@ def score(
     if page:
         from lmms_rpts.commands.report import report
 
-        written = [str(scored.written.results) for scored in done if scored.written]
+        written = [str(scored.written) for scored in done if scored.written]
         report(written, page, include_path=include_path)
     else:
         include = ["--include_path", str(include_path)] if include_path else []
@@ -162,12 +160,14 @@ def score(
         fail("Nothing was judged: see the reasons above")
 
 
-def _set_benchmark(task: str | None, option: str, field: str, value: str) -> None:
+def _set_benchmark(task: str | None, option: str, field: str, value: object) -> None:
     """Set what an option says of the benchmark of a task, as its variable would."""
     benchmark = TASKS.get(task or "")
-    if benchmark is None or field not in benchmark.settings.model_fields:
+    variables = benchmark.settings.VARIABLES if benchmark else {}
+    if value and field not in variables:
         fail(f"--{option} {f'is no setting of --task {task}' if task else 'needs --task'}")
-    set_variables(**{benchmark.settings.VARIABLES[field][0]: value})
+    if value:
+        set_variables(**{variables[field][0]: str(value)})
 
 
 def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) -> None:
@@ -189,7 +189,7 @@ def _show(scored: Scored, alone: bool, output: Path | None, settings: Settings) 
     for line in scored.trust:
         typer.echo(line)
     if scored.written:
-        typer.echo(f"Results: {scored.written.results}")
+        typer.echo(f"Results: {scored.written}")
     if output and usage and usage["stopped"]:
         left = "The results are incomplete"
         if not scored.written:

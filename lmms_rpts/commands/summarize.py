@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 from rich.console import Console
@@ -15,8 +15,6 @@ from lmms_rpts.commands.tables import SUFFIXES, Table, deliver
 from lmms_rpts.stats.figures import Interval
 
 if TYPE_CHECKING:
-    import pandas as pd
-
     from lmms_rpts.analysis.summary import Summary
     from lmms_rpts.runs.run import Run
 
@@ -127,7 +125,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
         if every or (metric.group and (metric.over or metric.optional)):
             groups.setdefault(metric.group, []).append(metric)
     for group, metrics in groups.items():
-        shown = [it for it in metrics if _is_filled(rows[it.name])]
+        shown = [it for it in metrics if any(cell.value is not None for cell in rows[it.name])]
         if not shown:
             continue
         says = {
@@ -137,7 +135,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
             "documents": True,
             "rounds": rows["rounds"].max() > 1,
             **{metric.name: True for metric in shown},
-            "tokens": _is_filled(rows["tokens"]),
+            "tokens": any(cell.value is not None for cell in rows["tokens"]),
             "unscored": rows["unscored"].max() > 0,
         }
         frame = rows[[name for name, informs in says.items() if informs]]
@@ -151,7 +149,7 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
         heads |= {"group": by or "", "documents": "n"}
         yield Table(frame, f"{title}{f': {group}' * bool(group)}", {"tokens": ",.0f"}, heads)
     if benchmark.name == "reform" and not by:
-        from lmms_rpts.analysis.dimensions import dimension_tables
+        from lmms_rpts.tasks.reform_eval.dimensions import dimension_tables
 
         for method, (frame, notes) in dimension_tables(summary.models).items():
             about = f"ReForm-Eval by dimension, {method}, percent; captions: CIDEr x 100"
@@ -159,29 +157,19 @@ def _tables(summary: Summary, by: str | None, every: bool) -> Iterator[Table]:
             yield Table(frame, about, forms=dict.fromkeys(frame.columns, ".1f"))
 
 
-def _is_filled(cells: pd.Series) -> bool:
-    """Whether any interval of a column has a value."""
-    return any(cell.value is not None for cell in cells)
-
-
 def _sweep(runs: Sequence[Run], words: Sequence[str], files: Sequence[Path]) -> None:
     """Tables of decay by focus height for each run."""
     from lmms_rpts.analysis.sweeping import DECAYS, FOCUS_HEIGHTS, sweep
 
-    decays: Sequence[float] = DECAYS
-    heights: Sequence[int] = FOCUS_HEIGHTS
+    grid: dict[str, Any] = {"decay": DECAYS, "focus_height": FOCUS_HEIGHTS}
     for word in " ".join(words).split():
         name, _, values = word.partition("=")
         try:
-            if name == "decay":
-                decays = [float(value) for value in values.split(",")]
-            elif name == "focus_height":
-                heights = [int(value) for value in values.split(",")]
-            else:
-                raise ValueError(name)
-        except ValueError:
+            kind = {"decay": float, "focus_height": int}[name]
+            grid[name] = [kind(value) for value in values.split(",")]
+        except (KeyError, ValueError):
             fail(f"--sweep {word}: use decay=0.5,0.9 or focus_height=1,2 (whole numbers)")
-    sweeps = {run.label: sweep(run, decays, heights) for run in runs}
+    sweeps = {run.label: sweep(run, *grid.values()) for run in runs}
     tables, notes = list[Table](), list[str]()
     for label, means in sweeps.items():
         for name, title in (("rpts", "RPTS"), ("accuracy_rpts", "filtered accuracy")):

@@ -27,8 +27,7 @@ from lmms_rpts.stats.figures import Interval, figure
 if TYPE_CHECKING:
     import pandas as pd
 
-SUFFIXES = (".csv", ".json", ".md", ".tex")
-"""Suffixes of the files that hold tables."""
+SUFFIXES = (".csv", ".json", ".md", ".tex")  # of files that hold tables
 
 _ROOMY = 120
 _HEAD, _TEXT, _LONGEST = 14, 16, 80
@@ -56,23 +55,18 @@ class Table:
     heads: Mapping[str, str] = field(default_factory=dict)
     rows: int | None = None
 
-    @property
-    def columns(self) -> list[str]:
-        """The names of the columns."""
-        return list(self.frame.columns)
-
-    def head(self, name: str) -> str:
+    def head(self, name: Any) -> str:
         """The heading of a column."""
         return self.heads.get(name, name.replace("_", " "))
 
-    def is_text(self, name: str) -> bool:
+    def is_text(self, name: Any) -> bool:
         """Whether a column has texts."""
         return any(isinstance(cell, str) for cell in self.frame[name])
 
     def filled(self, fill: Callable[[str, str], Any]) -> pd.DataFrame:
         """Each cell made from its value as text, and its interval or deviation, else empty."""
         columns = {}
-        for name in self.columns:
+        for name in map(str, self.frame):
             column = self.frame[name]
             if name == "metric":
                 column = column.str.replace("_", " ")
@@ -102,11 +96,9 @@ def deliver(
     tables: Sequence[Table],
     notes: Sequence[str] = (),
     files: Sequence[Path] = (),
-    *,
-    before: Sequence[str] = (),
     draw: Callable[[str], bytes] | None = None,
 ) -> None:
-    """Write the files, then show lines, tables and notes.
+    """Write the files, then show tables and notes.
 
     Printing is last, since a pipe may be closed (| head). Plots are written after the tables,
     which a failing plot must not prevent.
@@ -118,12 +110,11 @@ def deliver(
     writers = {".csv": _csv, ".json": _json, ".md": _markdown, ".tex": _latex}
     for path in sorted(files, key=lambda path: path.suffix.lower() in PLOTS):
         suffix = path.suffix.lower()
-        if suffix in writers:
-            text = writers[suffix](tables, [*before, *notes])
-            content = text.encode("utf-8", errors="replace")
-        else:
-            assert draw is not None, suffix
+        if draw and suffix in PLOTS:
             content = draw(suffix[1:])
+        else:
+            text = writers[suffix](tables, notes)
+            content = text.encode("utf-8", errors="replace")
         try:
             with draft_of(path) as draft:
                 draft.write_bytes(content)
@@ -131,8 +122,6 @@ def deliver(
             fail_to_write(path, error)
         typer.echo(f"Written: {path}", err=True)
     console = Console()
-    for line in before:
-        _say(console, line)
     for table in tables:
         _say(console, table.title, "bold")
         _draw(console, table)
@@ -220,8 +209,8 @@ def _markdown(tables: Sequence[Table], notes: Sequence[str]) -> str:
 
     blocks = []
     for table in tables:
-        heads = [escape_markdown(table.head(name)) for name in table.columns]
-        rule = ["---" if table.is_text(name) else "---:" for name in table.columns]
+        heads = [escape_markdown(table.head(name)) for name in table.frame]
+        rule = ["---" if table.is_text(name) else "---:" for name in table.frame]
         rows = [heads, rule, *table.filled(cell).itertuples(index=False)]
         blocks += [f"### {escape_markdown(table.title)}"] if table.title else []
         blocks.append("\n".join(f"| {' | '.join(row)} |" for row in rows))
@@ -232,9 +221,9 @@ def _latex(tables: Sequence[Table], notes: Sequence[str]) -> str:
     """Tables for booktabs."""
     lines = ["% Needs \\usepackage{booktabs}."]
     for table in tables:
-        kinds = "".join("l" if table.is_text(name) else "c" for name in table.columns)
+        kinds = "".join("l" if table.is_text(name) else "c" for name in table.frame)
         cells = table.filled(lambda value, spread: printable(f"{value} {spread}".strip()))
-        cells.columns = [printable(table.head(name)) for name in table.columns]
+        cells.columns = [printable(table.head(name)) for name in table.frame]
         lines += [f"% {printable(table.title)}"] if table.title else []
         # At the start of a row, LaTeX would read these as arguments of the previous one.
         text = cells.to_latex(index=False, escape=True, column_format=f"@{{}}{kinds}@{{}}")

@@ -26,16 +26,15 @@ if TYPE_CHECKING:
 LIMIT = 100
 
 _OF_STEPS = (
-    "AUC: how often a sound step scores higher than a wrong one; 0.5 is a guess. A judge that is "
-    "not clearly better than shortness (shorter steps score higher), place (earlier ones do) and "
-    "lexical (word overlap) has shown nothing. Steps count as sound from 0.5: sensitivity is the "
-    "share of wrong steps found, specificity that of sound steps passed. [ ]: 95% interval over "
-    "questions. More: docs/validation.md."
+    "AUC: how often a sound step scores higher than a wrong one; 0.5 is a guess, and a judge must "
+    "be clearly better than shortness, place and word overlap. Steps count as sound from 0.5. "
+    "Sensitivity: share of wrong steps found; specificity: share of sound steps passed. [ ]: 95% "
+    "interval over questions. More: docs/validation.md."
 )
 _OF_ANSWERS = (
-    "Over the answers that were graded; undecided: the share that was not. Agreement: graded as "
-    "labelled. Sensitivity: right answers graded as right; specificity: wrong ones graded as "
-    "wrong. Kappa: agreement beyond chance. [ ]: 95% interval over questions."
+    "Over the answers that were graded; undecided: the share that was not. Sensitivity: right "
+    "answers graded as right; specificity: wrong ones graded as wrong. Kappa: agreement beyond "
+    "chance. [ ]: 95% interval over questions."
 )
 
 

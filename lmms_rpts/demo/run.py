@@ -24,6 +24,7 @@ from lmms_rpts.base.settings import clear_variables, set_variables
 from lmms_rpts.report.write import write_report
 from lmms_rpts.runs.reading import read_runs
 from lmms_rpts.runs.run import Run
+from lmms_rpts.scoring.metrics import METRICS
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.tasks.registry import SETTINGS_TABLES
 
@@ -32,14 +33,8 @@ TASK = "rpts_demo"
 MODELS = ("careful", "lucky")
 
 _ROWS = (
-    ("accuracy", "right answers"),
-    ("rpts", "mean score of the reasoning (RPTS)"),
-    ("accuracy_rpts", "right answers with an RPTS of at least 0.5"),
-    ("right_for_wrong_reason", "share of the right answers with an RPTS below 0.5"),
-    ("rpts_visual", "score of steps that read an image"),
-    ("rpts_textual", "score of steps that read a text"),
-    ("parse_rate", "responses with parsed steps"),
-    ("judge_coverage", "responses that could be judged"),
+    *("accuracy", "rpts", "accuracy_rpts", "right_for_wrong_reason"),
+    *("rpts_visual", "rpts_textual", "parse_rate", "judge_coverage"),
 )
 # The demo uses its own settings, not those of the shell.
 _CLEARED = ("LMMS_RPTS_", "RANK", "WORLD_SIZE", "LOCAL_RANK", "LMMS_EVAL_")
@@ -128,9 +123,9 @@ def _table(runs: Mapping[str, Run]) -> Table:
     table.add_column("meaning")
     for model in runs:
         table.add_column(model, justify="right", no_wrap=True)
-    for name, meaning in _ROWS:
+    for name in _ROWS:
         values = [_value(run.results["results"][TASK], name) for run in runs.values()]
-        table.add_row(name, meaning, *values)
+        table.add_row(name, METRICS[name].words, *values)
     return table
 
 

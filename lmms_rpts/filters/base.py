@@ -15,7 +15,7 @@ from lmms_rpts.filters.session import session
 from lmms_rpts.judging.client import Client, open_client
 from lmms_rpts.judging.images import DEFAULT_LONGEST, JudgeImage
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.scoring.question import ReasoningDocument, field_faults, gold_faults, judge_images
+from lmms_rpts.scoring.question import Question, field_faults, gold_faults, judge_images
 from lmms_rpts.scoring.reading import Reading
 from lmms_rpts.scoring.steps import Judged
 from lmms_rpts.scoring.work import ordered, run_async
@@ -56,13 +56,12 @@ class RptsFilter(Filter):  # type: ignore[misc]  # lmms-eval is not typed
     takes: ClassVar[type] = str
     gives: ClassVar[type] = str
     DATA = "RPTS-Eval"
-    DOCUMENT: type[Model] = ReasoningDocument
+    DOCUMENT: type[Model] = Question
     ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """Why the filter cannot process a document, as sentences without their full stops."""
-        faults = field_faults(doc, self.DOCUMENT)
-        yield from faults or gold_faults(doc)
+        yield from field_faults(doc) or gold_faults(doc)
 
     def documents(self, task: Any, instances: Sequence[Any]) -> Sequence[Doc]:
         """The documents of some instances of a task of lmms-eval, in their order."""

@@ -11,16 +11,14 @@ from loguru import logger
 from lmms_rpts.base.settings import TransformMode, parse_choice
 from lmms_rpts.filters.base import Doc, RptsFilter, as_written
 from lmms_rpts.filters.session import session
-from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import EVIDENCE
 from lmms_rpts.reasoning.tree import DEFAULT_DECAY, DEFAULT_FOCUS_HEIGHT
-from lmms_rpts.runs.validity import judge_lines, validity_of
+from lmms_rpts.runs.validity import judge_lines, stored_validity
 from lmms_rpts.scoring.options import MAX_STEPS, Grader, Options, blindness, choose_judge
 from lmms_rpts.scoring.question import ANSWER_FORMS, Question, answer_faults
-from lmms_rpts.scoring.reading import Reading, internal_error, read, unread
-from lmms_rpts.scoring.record import RptsRecord
-from lmms_rpts.scoring.score import RptsScorer, record_of, unjudged
+from lmms_rpts.scoring.reading import Reading, read
+from lmms_rpts.scoring.score import RptsScorer, record_of
 from lmms_rpts.scoring.steps import Judged, judge_steps
 
 
@@ -46,9 +44,7 @@ class TransformFilter(RptsFilter):
         settings, place = session().settings, "rpts_transform: "
         reads = parse_choice(f"{place}mode", mode, get_args(TransformMode))
         form = parse_choice(f"{place}answer", answer, ANSWER_FORMS)
-        self.options = Options.of(
-            settings, mode=reads, max_steps=max_steps, answer=form, grade=grade
-        )
+        self.options = Options.of(settings, mode=reads, max_steps=max_steps, form=form, grade=grade)
         self.judge = choose_judge(settings, judge, self.options).name
 
     def apply(
@@ -66,17 +62,12 @@ class TransformFilter(RptsFilter):
 
     def _read_all(self, pairs: list[tuple[Any, Doc]]) -> list[Reading]:
         return self.judged(
-            lambda client: (self._read(response, doc, client) for response, doc in pairs),
+            lambda client: (
+                read(response, Question.of(doc), client, self.options) for response, doc in pairs
+            ),
             len(pairs),
             "Reading the reasoning",
         )
-
-    async def _read(self, response: str | None, doc: Doc, client: Client) -> Reading:
-        question = Question.of(doc)
-        try:
-            return await read(response, question, client, self.options)
-        except Exception as error:
-            return unread(question, response, internal_error(error, "reading a response"))
 
 
 class ScoreFilter(RptsFilter):
@@ -102,12 +93,13 @@ class ScoreFilter(RptsFilter):
         chosen = choose_judge(run.settings, judge, self.options)
         self.judge, self.sees = chosen.name, chosen.sees or chosen.name == NO_JUDGE
         if run.validity is None:
-            version = self.options.prompts.version()
-            run.validity = validity_of(self.judge, version, run.settings)
+            judging = (self.judge, self.options.prompts.version())
+            stored = stored_validity(run.settings)
+            run.validity = [each for each in stored if each.judging == judging]
             if run.settings.rank == 0 and not chosen.backend.free:
-                trusted = run.validity and not any(each.doubt for each in run.validity)
-                for line in judge_lines(self.judge, version, run.validity):
-                    logger.log("INFO" if trusted else "WARNING", "{}", line)
+                doubtful = any(each.doubt for each in run.validity)
+                for line in judge_lines([judging], run.validity):
+                    logger.log("WARNING" if doubtful else "INFO", "{}", line)
 
     def document_faults(self, doc: Doc) -> Iterator[str]:
         """As in other filters; also documents with images that a text-only judge would need."""
@@ -128,7 +120,7 @@ class ScoreFilter(RptsFilter):
 
     def _judge_all(self, pairs: list[tuple[Any, Doc]]) -> list[Judged]:
         found = self.judged(
-            lambda client: (self._judge(reading, client) for reading, _ in pairs),
+            lambda client: (judge_steps(reading, client, self.options) for reading, _ in pairs),
             len(pairs),
             "Judging steps",
         )
@@ -137,14 +129,6 @@ class ScoreFilter(RptsFilter):
             # Responses without steps must not be the only scored ones, as zeros.
             return [replace(each, reason=each.reason or self.stopped) for each in found]
         return found
-
-    async def _judge(self, reading: Reading, client: Client) -> Judged:
-        try:
-            return await judge_steps(reading, reading.question, client, self.options)
-        except Exception as error:
-            reason = internal_error(error, "judging a response's steps")
-            unread = reading.unscored(reason)
-            return unjudged(unread, client.name, client.comparable, self.options)
 
 
 class AggregateFilter(RptsFilter):
@@ -173,17 +157,8 @@ class AggregateFilter(RptsFilter):
         scorer = RptsScorer(pairs[0][0].judge, options=self.options)
         written = []
         for judged, _ in pairs:
-            record = self._record(judged)
+            record = record_of(judged, self.options)
             scorer.note(record)
             written.append(record.to_json())
         scorer.report()
         return written
-
-    def _record(self, judged: Judged) -> RptsRecord:
-        try:
-            return record_of(judged, self.options)
-        except Exception as error:
-            reason = internal_error(error, "aggregating a response's scores")
-            reading = judged.reading.unscored(reason)
-            nothing = unjudged(reading, judged.judge, judged.comparable, self.options)
-            return record_of(nothing, self.options)

@@ -22,9 +22,8 @@ from lmms_rpts.filters.session import reset_session
 from lmms_rpts.host.task_files import SUFFIX, image_name, load_task
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.clues import language_of
-from lmms_rpts.scoring.asked import as_text
 from lmms_rpts.scoring.options import Options, blindness, choose_judge
-from lmms_rpts.scoring.question import Question
+from lmms_rpts.scoring.question import Question, as_text
 from lmms_rpts.scoring.score import RptsScorer
 from lmms_rpts.scoring.scorer import Scorer
 from lmms_rpts.tasks.data import DataError
@@ -57,7 +56,7 @@ class OtherTask:
             columns = getattr(self.docs, "column_names", ())
             self.ids = [as_text(each) for each in self.docs["id"]] if "id" in columns else []
             return
-        options = Options.of(settings, answer="none")
+        options = Options.of(settings, form="none")
         chosen = choose_judge(settings, None, options)
         self.scorer = RptsScorer(chosen.name, options=options)
         visuals = self._read(0, visuals_of) or []

@@ -132,7 +132,7 @@ def _check_order(task: Any) -> None:
     """Raise a DataError if a filter would get input of the wrong type after generation."""
     for ensemble in task._filters:
         given: type | None = str
-        for each in ensemble.filters:
+        for each in (*ensemble.filters, RptsFilter()):  # the last one must give texts
             if not isinstance(each, RptsFilter):
                 given = None  # its output type is unknown
                 continue

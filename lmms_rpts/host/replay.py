@@ -13,10 +13,13 @@ from lmms_eval.api.registry import register_model
 
 from lmms_rpts.base.escaping import did_you_mean, listed
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.runs.responses import ResponsesError, SavedResponse, read_responses
+from lmms_rpts.runs.record import SavedResponse
+from lmms_rpts.runs.responses import ResponsesError, read_responses
 from lmms_rpts.tasks.published_rows import LAYOUTS
+from lmms_rpts.tasks.rpts_eval.task import DEMO
 
 _ARGUMENTS = ("samples", "name")
+_OF_DEMO = {f"demo:{path.stem}": path for path in (DEMO / "responses").glob("*.jsonl")}
 
 
 @register_model("replay")
@@ -24,7 +27,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
     """A model that returns saved responses; runs on one or several processes, on the CPU.
 
     Args:
-        samples: a file or folder that ``read_responses`` can read.
+        samples: a file or folder that ``read_responses`` can read; ``demo:careful`` and
+            ``demo:lucky`` are the responses of the demo.
         name: name of the model that generated the responses, recorded in the results file.
         batch_size, max_batch_size, device: passed to every model by lmms-eval; not used.
     """
@@ -46,10 +50,8 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
             raise ResponsesError(
                 "replay needs saved responses: set --model_args samples=FILE (or a folder)"
             )
-        try:
-            self.saved = read_responses(samples, default_task="", layouts=LAYOUTS)
-        except ResponsesError as error:
-            raise ResponsesError(f"replay: {error}") from None
+        path = _OF_DEMO.get(samples, samples)
+        self.saved = read_responses(path, default_task="", layouts=LAYOUTS)
         self._ids: dict[tuple[str, str], list[object]] = {}
         self.device = torch.device("cpu")
         # lmms-eval distinguishes processes by these; other wrappers get them from accelerate.
@@ -104,4 +106,4 @@ class Replay(lmms):  # type: ignore[misc]  # lmms-eval is not typed
 def _generation(saved: SavedResponse) -> str | GenerationResult:
     # lmms-eval's own mark of a request without a response
     text = "[LMMS_EVAL_REQUEST_FAILED]" if saved.text is None else saved.text
-    return text if saved.tokens is None else GenerationResult(text, TokenCounts(**saved.tokens))
+    return GenerationResult(text, TokenCounts(**saved.tokens)) if saved.tokens else text

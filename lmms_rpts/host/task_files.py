@@ -11,13 +11,17 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import did_you_mean
+from lmms_rpts.runs.reading import read_results
 from lmms_rpts.runs.run import value_at
 from lmms_rpts.tasks.data import DataError
 from lmms_rpts.tasks.images import task_images
+from lmms_rpts.tasks.own.data import OwnData
 from lmms_rpts.tasks.registry import RPTS_FILTERS, filter_names
 
 SUFFIX = "_rpts"
 """Of the name under which saved responses to a task are scored."""
+_LEAVE_WHOLE = {"take_first", "take_first_k", "lowercase", "uppercase", "remove_whitespace"}
+"""Filters of lmms-eval that leave a response unchanged, or nearly so."""
 
 
 def read_simply(path: Any) -> Mapping[str, Any]:
@@ -54,10 +58,9 @@ def own_configs(folder: Path | None) -> dict[str, Mapping[str, Any]]:
 
 
 def own_image_folders(folder: Path | None) -> dict[str, Path]:
-    """The image folders of the tasks below a folder whose metadata have one."""
-    configs = own_configs(folder) if folder else {}
-    found = {task: value_at(config, "metadata", "images") for task, config in configs.items()}
-    return {task: Path(each) for task, each in found.items() if each}
+    """The image folders of the own tasks below a folder."""
+    data = {task: config.get("dataset_kwargs") for task, config in own_configs(folder).items()}
+    return {task: own.images for task, own in data.items() if isinstance(own, OwnData)}
 
 
 def filters_of(config: Mapping[str, Any]) -> set[str]:
@@ -142,3 +145,25 @@ def named_images(task: Any, name: str, wanted: Iterable[str]) -> Iterator[tuple[
         with suppress(Exception):  # whatever another package's function or a broken image raises
             images = task_images(task, doc_id)
         yield from ((each, images[number]) for number, each in numbered if number < len(images))
+
+
+def refuse_filtered(files: Iterable[Path], task: str) -> None:
+    """Raise a DataError if samples of a task have only what its filters left of the responses.
+
+    lmms-eval saves this if it strips reasoning tags, its default.
+    """
+    for file in files:
+        results = read_results(file)
+        config = value_at(results, "configs", task) or {}
+        tags = config.get("reasoning_tags")  # as lmms-eval does: it takes precedence
+        if tags is None:
+            tags = value_at(results, "config", "resolved_cli_args", "reasoning_tags")
+        filters = filters_of(config)
+        ours = any(name.startswith("rpts_") for name in filters)
+        cut = sorted(filters - _LEAVE_WHOLE)
+        if cut and not ours and tags not in (None, False, "none"):
+            raise DataError(
+                f"{file} contains filtered responses to {task} ({', '.join(cut)}), not the model's "
+                "output. Run the task with --reasoning_tags none, so that lmms-eval saves the "
+                "output (with --use_cache, from the cache of that run)"
+            )

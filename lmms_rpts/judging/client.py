@@ -82,7 +82,7 @@ class Client:
         self.stopped: str | None = None
         self.outcomes: Counter[str] = Counter()
         self._settings, self._free = settings, chosen.backend.free
-        self.writes = self.comparable = not self._free
+        self.writes = not self._free
         if self._free:
             return
         from lmms_rpts.judging.cache import open_cache
@@ -96,7 +96,6 @@ class Client:
         # A call that took too long is repeated once with twice the time.
         self._patience = max(PATIENCE, 2.5 * settings.timeout)
         self._under_way: dict[str, asyncio.Task[Verdict]] = {}
-        self._decoding = asyncio.Semaphore(2)
         self._ended = asyncio.Event()
         # Failures before the first success, by sort of request; from then on they are none
         self._failures = defaultdict[tuple[bool, bool], float](float)
@@ -124,10 +123,8 @@ class Client:
         if not self._settings.judge_reason and KINDS[request.kind].has_verdict:
             request = replace(request, reasoned=False)
         try:
-            for image in request.images:
-                # Decoding must delay neither running calls nor the next one.
-                async with self._decoding:
-                    await asyncio.to_thread(getattr, image, "digest")
+            for image in request.images:  # in a thread: decoding must not delay running calls
+                await asyncio.to_thread(getattr, image, "digest")
         except ImageError as error:
             return self._told(request, str(error))
         key = request.key(self._identity)

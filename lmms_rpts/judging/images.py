@@ -15,7 +15,6 @@ from lmms_rpts.base.escaping import storable
 # images that are smaller than a patch or extremely narrow.
 DEFAULT_LONGEST, SMALLEST = 1536, 32
 MOST_PIXELS = 120_000_000
-MEDIA_TYPE = "image/jpeg"
 _one_at_a_time = threading.Lock()
 
 

@@ -109,15 +109,12 @@ def parse_score(reply: str) -> float | None:
     """
     fields = json_object(reply)
     if fields is not None:
-        score: Any = next(
-            (fields[each] for each in ("score", "分数", "得分") if each in fields), ""
-        )
+        names = [name for name in ("score", "分数", "得分") if name in fields]
+        score: Any = fields[names[0]] if names else ""
         if isinstance(score, str):
             return parse_score(score)
-        kinds = {name: type(each) for name, each in fields.items() if name != "confidence"}
-        alone = (
-            type(score) in (int, float) and sum(it in (int, float) for it in kinds.values()) == 1
-        )
+        kinds = [type(value) for name, value in fields.items() if name != "confidence"]
+        alone = type(score) in (int, float) and kinds.count(int) + kinds.count(float) == 1
         scaled = score == 1 and _OTHER_SCALE.search(reply)
         return float(score) if alone and not scaled and 0 <= score <= 1 else None
     if _FENCE.sub("", strip_thinking(reply)).strip().startswith("{"):

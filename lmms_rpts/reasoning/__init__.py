@@ -1,17 +1,15 @@
 """The reasoning core: chains, trees and their score. Pure functions that accept any text."""
 
-from lmms_rpts.reasoning.answer_lines import Answer
 from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Step, format_chain, parse_chain
 from lmms_rpts.reasoning.extraction import Extraction, extract_chain
 from lmms_rpts.reasoning.planning import (
     FixedScore,
-    ImageQuery,
-    InferenceQuery,
+    Query,
     StepQuery,
-    Unseen,
     combine_answers,
     plan_steps,
     repair_chain,
+    restating_steps,
 )
 from lmms_rpts.reasoning.thinking import JudgedText, select_reasoning
 from lmms_rpts.reasoning.tree import (
@@ -22,25 +20,21 @@ from lmms_rpts.reasoning.tree import (
     evidence_of,
     locate_error,
     modality,
-    restating_steps,
     rpts_score,
 )
 
 __all__ = [
-    "Answer",
     "Clue",
     "Extraction",
     "FixedScore",
-    "ImageQuery",
-    "InferenceQuery",
     "InvalidReference",
     "JudgedText",
+    "Query",
     "ReasoningChain",
     "ReasoningTree",
     "Step",
     "StepError",
     "StepQuery",
-    "Unseen",
     "build_tree",
     "combine_answers",
     "evidence_of",

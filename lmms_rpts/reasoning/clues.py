@@ -9,7 +9,7 @@ import re
 import unicodedata
 from bisect import bisect_left
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple, get_args
 
@@ -35,9 +35,6 @@ def language_of(text: str) -> Language:
 Evidence = Literal["facts", "image", "both"]
 """What claims about images are judged against: conclusions of the gold reasoning, or the image."""
 EVIDENCE: tuple[Evidence, ...] = get_args(Evidence)
-
-Restates = Callable[[str, str], bool]
-"""Whether a conclusion only restates a text: ``restates(conclusion, text)``."""
 
 
 class Clue(NamedTuple):

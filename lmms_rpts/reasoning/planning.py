@@ -7,22 +7,23 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any
+from typing import Any, Literal
 
-from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Restates, Step, parse_chain
+from lmms_rpts.reasoning.clues import Clue, Evidence, ReasoningChain, Step, parse_chain
+from lmms_rpts.reasoning.tree import modality
 
 SECOND_QUESTION_BELOW = 0.5
 FALLBACK_FACTOR = 0.8
-
 
 # Similarity above which a conclusion restates a text; for a clue as published.
 RESTATES_ABOVE = 0.75
 _SEPARATORS = re.compile(r"[^\w\u4e00-\u9fff]+")
 _CHINESE = re.compile(r"[\u4e00-\u9fff]")
 _LONGEST_COMPARED = 4000
+Restates = Callable[[str, str], bool]
+"""Whether a conclusion only restates a text: ``restates(conclusion, text)``."""
 
 
 def restates(conclusion: str, text: str) -> bool:
@@ -35,10 +36,27 @@ def restates(conclusion: str, text: str) -> bool:
     return bool(one and two) and len(one & two) / (len(one) * len(two)) ** 0.5 > RESTATES_ABOVE
 
 
+def restating_steps(chain: ReasoningChain, context: str, clues: Sequence[str]) -> list[int]:
+    """The steps that only restate a textual clue, the context or a conclusion that they cite."""
+    given = [text for text in (context, *clues) if text.strip()]
+    found = []
+    for at, step in enumerate(chain.steps):
+        if modality(step) == "visual":
+            continue  # it describes images and restates nothing
+        cited = [
+            chain.steps[clue.index].conclusion
+            for clue in dict.fromkeys(step.premises)
+            if clue.kind == "conclusion" and clue.index is not None and clue.index < at
+        ]
+        if any(restates(step.conclusion, text) for text in (*given, *cited)):
+            found.append(at)
+    return found
+
+
 def repair_chain(
     chain: ReasoningChain,
     textual_clues: Sequence[str],
-    restates: Restates,
+    restates: Restates = restates,
     n_images: int | None = None,
 ) -> ReasoningChain:
     """Repair a chain as in the published code; n_images=None: as many as the chain names.
@@ -96,49 +114,35 @@ def repair_chain(
 
 
 @dataclass(frozen=True, slots=True)
-class ImageQuery:
-    """Does ``conclusion`` agree with the evidence about the image?
+class Query:
+    """A question to a judge about a step.
 
-    ``facts`` are the conclusions of the gold reasoning from the image; if there are several, each
-    alone and all joined with ``; ``. ``images``: numbers of the images that the judge sees.
+    Attributes:
+        kind: ``image``: does the conclusion agree with the evidence about the image? ``inference``:
+            does it follow from the premises, in the situation that ``context`` describes?
+        rounds: the evidence of the question, and of a second one. For an image, the conclusions of
+            the gold reasoning from it; if there are several, each alone and all joined with ``; ``.
+            For an inference, its premises; then these, all textual clues and earlier conclusions.
+        images: numbers of the images that the judge sees.
     """
 
-    facts: tuple[str, ...]
+    kind: Literal["image", "inference"]
     conclusion: str
+    rounds: tuple[tuple[str, ...], ...]
     images: tuple[int, ...] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class InferenceQuery:
-    """Does ``conclusion`` follow from ``premises``, in the situation that ``context`` describes?
-
-    ``fallback_premises`` are the premises of the second question: the premises, all textual clues
-    and all earlier conclusions. ``images``: numbers of the images that the judge sees as premises.
-    """
-
-    context: str
-    premises: tuple[str, ...]
-    conclusion: str
-    fallback_premises: Sequence[str]
-    images: tuple[int, ...] = ()
+    context: str = ""
 
 
 @dataclass(frozen=True, slots=True)
 class FixedScore:
-    """A step that needs no judge: its score is known for the given ``reason``."""
+    """A step that needs no judge: its score, or why it has none, is known."""
 
-    score: float
+    score: float | None
     reason: str
 
 
-@dataclass(frozen=True, slots=True)
-class Unseen:
-    """A step from images that are not at hand: it has no score, for the given ``reason``."""
-
-    reason: str = "the question's images are not available"
-
-
-StepQuery = ImageQuery | InferenceQuery | FixedScore | Unseen
+UNSEEN = FixedScore(None, "the question's images are not available")
+StepQuery = Query | FixedScore
 
 
 def plan_steps(
@@ -146,10 +150,10 @@ def plan_steps(
 ) -> list[StepQuery]:
     """Plan one query for each step of a repaired chain, in order.
 
-    For a step from one image alone, an ``ImageQuery``, or a ``FixedScore``: 1 if the judge does not
-    see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
-    other steps, an ``InferenceQuery``. Invalid references add no premise. A step from an image that
-    is not at hand is ``Unseen``.
+    For a step from one image alone, one about the image, or a ``FixedScore``: 1 if the judge does
+    not see the image and the gold reasoning does not use it, 0 if the image does not exist. For all
+    other steps, one about the inference. Invalid references add no premise. A step from an image
+    that is not at hand is ``UNSEEN``.
 
     Args:
         chain: a repaired chain.
@@ -166,7 +170,7 @@ def plan_steps(
         numbers = [clue.index for clue in step.premises if clue.kind == "image"]
         images = tuple(dict.fromkeys(n for n in numbers if n is not None and n < n_images))
         if numbers and not known:
-            plan.append(Unseen())
+            plan.append(UNSEEN)
             continue
         match step.premises:
             case (Clue("image", int(index)),):
@@ -180,7 +184,8 @@ def plan_steps(
                     single = facts.get(index, [])
                     joined = ["; ".join(single)] if single else []
                     distinct = tuple(dict.fromkeys([*single, *joined]))
-                    plan.append(ImageQuery(distinct, step.conclusion, images if shows else ()))
+                    seen = images if shows else ()
+                    plan.append(Query("image", step.conclusion, (distinct,), seen))
             case _:
                 texts: list[str] = []  # what the premises stand for
                 for clue in step.premises:
@@ -195,11 +200,10 @@ def plan_steps(
                     elif clue.index < at:
                         texts.append(conclusions[clue.index])
                 premises = tuple(dict.fromkeys(texts))
-                fallback = _Joined(premises, question["textual_clue"], conclusions, at)
-                shown = images if shows else ()
-                plan.append(
-                    InferenceQuery(question["context"], premises, step.conclusion, fallback, shown)
-                )
+                more = (*premises, *question["textual_clue"], *conclusions[:at])
+                rounds, seen = (premises, tuple(dict.fromkeys(more))), images if shows else ()
+                context = question["context"]
+                plan.append(Query("inference", step.conclusion, rounds, seen, context))
     return plan
 
 
@@ -219,30 +223,3 @@ def combine_answers(first: float, second: float | None = None) -> float:
     The latter is rounded to one decimal.
     """
     return first if second is None else max(first, round(second * FALLBACK_FACTOR, 1))
-
-
-@dataclass(frozen=True, eq=False)
-class _Joined(Sequence[str]):
-    """The distinct texts of premises, clues and the first conclusions, joined on access.
-
-    Storing the earlier conclusions of every step would take quadratic time and memory.
-    """
-
-    premises: Sequence[str]
-    clues: Sequence[str]
-    conclusions: Sequence[str]
-    last: int
-
-    @cached_property
-    def _texts(self) -> tuple[str, ...]:
-        earlier = self.conclusions[: self.last]
-        return tuple(dict.fromkeys([*self.premises, *self.clues, *earlier]))
-
-    def __getitem__(self, at: Any) -> Any:
-        return self._texts[at]
-
-    def __len__(self) -> int:
-        return len(self._texts)
-
-    def __eq__(self, other: object) -> bool:
-        return isinstance(other, Sequence) and self._texts == tuple(other)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from lmms_rpts.reasoning.clues import Clue, ReasoningChain, Restates, Step
+from lmms_rpts.reasoning.clues import Clue, ClueKind, ReasoningChain, Step
 
 # Maximum number of premises per step; the longest gold step has 3.
 MAX_PREMISES = 64
@@ -18,7 +18,8 @@ class InvalidReference:
     """A premise that is not available to the step; it counts as a leaf without evidence."""
 
     step: int
-    clue: Clue
+    kind: ClueKind
+    index: int | None
     reason: str
 
 
@@ -40,11 +41,6 @@ class ReasoningTree:
     uses: tuple[int, ...]
     invalid: tuple[InvalidReference, ...]
 
-    @property
-    def root(self) -> int | None:
-        """Index of the root step, None for an empty chain."""
-        return len(self.heights) - 1 if self.heights else None
-
 
 def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningTree:
     """Build the tree of a chain, in time linear in the number of premises."""
@@ -59,7 +55,7 @@ def build_tree(chain: ReasoningChain, n_images: int, n_texts: int) -> ReasoningT
                 continue
             if clue.index is None or clue.index >= available[clue.kind]:
                 reason = _fault(clue, at, len(chain.steps), available[clue.kind])
-                invalid.append(InvalidReference(at, clue, reason))
+                invalid.append(InvalidReference(at, *clue, reason))
             elif clue.kind == "conclusion":
                 parents[clue.index].append(at)
                 height = max(height, heights[clue.index])
@@ -183,26 +179,15 @@ def step_weights(
 
 
 def _weights(tree: ReasoningTree, decay: float, focus_height: int) -> dict[int, float]:
-    """The weights of used steps, scaled by a common power of 2; empty if all are 0."""
+    """The weights of used steps, over that of a step of the nearest height; all 0 if that is 0."""
     used = [at for at, uses in enumerate(tree.uses) if uses]
-    if not used:
+    distances = {at: abs(focus_height - tree.heights[at]) for at in used}
+    nearest = min(distances.values(), default=0)
+    if not decay and nearest:
         return {}
-    distances = [abs(focus_height - tree.heights[at]) for at in used]
-    # Uses and powers span thousands of orders of magnitude, so weights are mantissa * 2**exponent.
-    powers = [(1.0, 0)]
-    for _ in range(max(distances)):
-        power, shift = math.frexp(powers[-1][0] * decay)
-        powers.append((power, powers[-1][1] + shift))
-    weights = []
-    for at, distance in zip(used, distances, strict=True):
-        exponent = max(0, tree.uses[at].bit_length() - 64)
-        power, shift = powers[distance]
-        weights.append((float(tree.uses[at] >> exponent) * power, exponent + shift))
-    heaviest = max((exponent for mantissa, exponent in weights if mantissa), default=None)
-    if heaviest is None:
-        return {}
-    scaled = (math.ldexp(mantissa, exponent - heaviest) for mantissa, exponent in weights)
-    return dict(zip(used, scaled, strict=True))
+    # Uses may be too large for a float, but their quotient by a power of 2 is as exact as a float.
+    most = 1 << max(tree.uses, default=0).bit_length()
+    return {at: tree.uses[at] / most * decay ** (distances[at] - nearest) for at in used}
 
 
 RIGHT_REASON = 0.5
@@ -226,7 +211,7 @@ class StepError:
     """The first wrong step of a chain.
 
     ``path`` has the indices of the steps on a shortest path from the step to the root, both
-    included; ``invalid`` has the step's references to evidence that does not exist.
+    included; ``invalid`` has the step's premises that do not exist.
     """
 
     step: int
@@ -234,7 +219,7 @@ class StepError:
     modality: Modality
     score: float
     path: tuple[int, ...]
-    invalid: tuple[InvalidReference, ...]
+    invalid: tuple[Clue, ...]
 
 
 def modality(step: Step) -> Modality:
@@ -250,16 +235,14 @@ def modality(step: Step) -> Modality:
     return "mixed"
 
 
-def locate_error(
-    tree: ReasoningTree, step_scores: Sequence[float], wrong_below: float = WRONG_BELOW
-) -> StepError | None:
-    """The first step, in reasoning order, that scores below ``wrong_below``; None if none does.
+def locate_error(tree: ReasoningTree, step_scores: Sequence[float]) -> StepError | None:
+    """The first step, in reasoning order, that scores below 0.5; None if none does.
 
     Only steps that the root depends on count: an unrelated remark is not an error of the argument.
     """
     if len(step_scores) != len(tree.uses):
         raise ValueError(f"{len(tree.uses)} steps, but {len(step_scores)} scores")
-    wrong = (at for at, each in enumerate(step_scores) if tree.uses[at] and each < wrong_below)
+    wrong = (at for at, each in enumerate(step_scores) if tree.uses[at] and each < WRONG_BELOW)
     first = next(wrong, None)
     if first is None:
         return None
@@ -280,35 +263,16 @@ def locate_error(
         modality=modality(tree.chain.steps[first]),
         score=step_scores[first],
         path=tuple(path),
-        invalid=tuple(fault for fault in tree.invalid if fault.step == first),
+        invalid=tuple(Clue(it.kind, it.index) for it in tree.invalid if it.step == first),
     )
 
 
-# --- evidence and repetition
-
-
-def restating_steps(
-    chain: ReasoningChain, context: str, clues: Sequence[str], restates: Restates
-) -> list[int]:
-    """The steps that only restate a textual clue, the context or a conclusion that they cite."""
-    given = [text for text in (context, *clues) if text.strip()]
-    found = []
-    for at, step in enumerate(chain.steps):
-        if modality(step) == "visual":
-            continue  # it describes images and restates nothing
-        cited = [
-            chain.steps[clue.index].conclusion
-            for clue in dict.fromkeys(step.premises)
-            if clue.kind == "conclusion" and clue.index is not None and clue.index < at
-        ]
-        if any(restates(step.conclusion, text) for text in (*given, *cited)):
-            found.append(at)
-    return found
+# --- evidence
 
 
 def evidence_of(tree: ReasoningTree) -> frozenset[Clue]:
     """The images and textual clues that exist and that the root depends on."""
-    faults = {(fault.step, fault.clue) for fault in tree.invalid}
+    faults = {(fault.step, Clue(fault.kind, fault.index)) for fault in tree.invalid}
     return frozenset(
         clue
         for at, step in enumerate(tree.chain.steps)

@@ -6,6 +6,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import cache
 from itertools import chain, count
@@ -19,12 +20,12 @@ from lmms_rpts.judging.types import Verdict
 from lmms_rpts.reasoning import select_reasoning
 from lmms_rpts.reasoning.answer_lines import is_answer_line, is_any_answer_line
 from lmms_rpts.reasoning.thinking import select_thinking, split_thinking
-from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, score_of, section_numbers
+from lmms_rpts.report.numbers import Case, flags_of, outcome_of, rank_of, section_numbers
 from lmms_rpts.report.pictures import Picture, find_pictures, own_picture
 from lmms_rpts.report.text import render
 from lmms_rpts.runs.record import cost_function, spent_on
 from lmms_rpts.runs.run import Run
-from lmms_rpts.scoring.asked import ShownQuestion
+from lmms_rpts.scoring.question import ShownQuestion
 from lmms_rpts.scoring.reading import steps_fields
 from lmms_rpts.scoring.record import JudgedStep, RptsRecord
 from lmms_rpts.tasks.answers import AnswerRecord
@@ -109,28 +110,34 @@ def report_data(
         include_path: folder with custom tasks.
         progress: whether long work shows a progress bar.
     """
-    shared = Shared()
-    kinds = by_benchmark(runs)
+    shared, kinds = Shared(), by_benchmark(runs)
+    cases = [_cases(own) for _, own in kinds]
+    chosen = [_choose(own) for own in cases]
     sections: list[dict[str, Any]] = []
-    questions: list[tuple[Benchmark, Any, dict[str, Any]]] = []
-    for benchmark, own in kinds:
-        cases = _cases(own)
-        section = section_numbers(benchmark, own, cases)
-        chosen = _choose(cases)
-        entries = [_entry(benchmark, case, len(own), shared) for case in chosen]
-        values = {
-            by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
-            for by in (*benchmark.by, "check")
-        }
-        filters = {
-            by: own for by, own in values.items() if (by != "check") < len(own) <= _MOST_VALUES
-        }
-        sections.append(section | {"filters": filters, "entries": entries})
-        questions += [
-            (benchmark, case[0][1].instance, entry)
-            for case, entry in zip(chosen, entries, strict=True)
-        ]
-    _place_pictures(questions, shared, images, include_path, progress)
+    shown = [case[0][1].instance for own in chosen for case in own]
+    wanted = [(it.task, name) for it in shown for name in it.shown.images]
+    with ThreadPoolExecutor(1) as pool:  # images are decoded while the rest is made
+        arguments = (wanted, images, LONGEST_SIDE, progress, include_path)
+        pictures = pool.submit(find_pictures, *arguments)
+        for (benchmark, own), all_cases, own_cases in zip(kinds, cases, chosen, strict=True):
+            section = section_numbers(benchmark, own, all_cases)
+            entries = [_entry(benchmark, case, len(own), shared) for case in own_cases]
+            values = {
+                by: sorted({*chain(*(entry["tags"].get(by, ()) for entry in entries))})
+                for by in (*benchmark.by, "check")
+            }
+            filters = {
+                by: own for by, own in values.items() if (by != "check") < len(own) <= _MOST_VALUES
+            }
+            sections.append(section | {"filters": filters, "entries": entries})
+    for (benchmark, _), section, own_cases in zip(kinds, sections, chosen, strict=True):
+        for entry, case in zip(section["entries"], own_cases, strict=True):
+            for image in entry["images"]:
+                picture = pictures.result().get((entry["task"], image[0]))
+                if not image[0]:
+                    picture = own_picture(benchmark, case[0][1].instance, images, LONGEST_SIDE)
+                if picture:
+                    image[1] = shared.images.setdefault(picture, len(shared.images))
     return {
         "title": _title(kinds),
         "sections": sections,
@@ -139,26 +146,6 @@ def report_data(
         "prompts": [[[role, bounded(text)] for role, text in turns] for turns in shared.prompts],
         "images": [[each.data_uri, each.width, each.height] for each in shared.images],
     }
-
-
-def _place_pictures(
-    questions: Sequence[tuple[Benchmark, Any, dict[str, Any]]],
-    shared: Shared,
-    images: Path | None,
-    include_path: Path | None,
-    progress: bool,
-) -> None:
-    """Give each image of an entry the number of its picture, if it is on this machine."""
-    wanted = [(it["task"], name) for *_, it in questions for name, _ in it["images"] if name]
-    pictures = find_pictures(wanted, images, LONGEST_SIDE, progress, include_path)
-    for benchmark, instance, entry in questions:
-        for image in entry["images"]:
-            if image[0]:
-                picture = pictures.get((entry["task"], image[0]))
-            else:
-                picture = own_picture(benchmark, instance, images, LONGEST_SIDE)
-            if picture:
-                image[1] = shared.images.setdefault(picture, len(shared.images))
 
 
 def _title(kinds: Sequence[tuple[Benchmark, Sequence[Run]]]) -> str:
@@ -245,16 +232,11 @@ def _entry(benchmark: Benchmark, case: Case, runs: int, shared: Shared) -> dict[
         "worst": worst,
         "hidden": hidden,
     }
-    return entry | (_evidence(instance, shared) if benchmark.scored else {})
-
-
-def _evidence(instance: Any, shared: Shared) -> dict[str, Any]:
-    """Context, clues and gold reasoning of a question."""
-    return {
-        "context": shared.text(instance.context),
-        "texts": [shared.text(text) for text in instance.textual_clue],
-        "gold": [shared.text(line, block=False) for line in instance.reasoning],
-    }
+    if benchmark.scored:
+        entry["context"] = shared.text(instance.context)
+        entry["texts"] = [shared.text(text) for text in instance.textual_clue]
+        entry["gold"] = [shared.text(line, block=False) for line in instance.reasoning]
+    return entry
 
 
 def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]:
@@ -272,7 +254,7 @@ def _answer(benchmark: Benchmark, record: Any, shared: Shared) -> dict[str, Any]
     answer = {
         "question": _question(question, shared),
         "outcome": outcome_of(record),
-        "score": score_of(record),
+        "score": getattr(record, record.SCORE),
         "scale": getattr(record, "scale", ""),
         "flags": flags_of(record),
         "final": None if record.final is None else shared.text(record.final, block=False),

@@ -8,7 +8,6 @@ from dataclasses import asdict
 from itertools import chain
 from typing import TYPE_CHECKING, Any
 
-from lmms_rpts.analysis.dimensions import dimension_tables
 from lmms_rpts.analysis.summary import Summary, summarize
 from lmms_rpts.judging.types import NO_JUDGE
 from lmms_rpts.reasoning.tree import is_sound
@@ -19,6 +18,7 @@ from lmms_rpts.runs.validity import validity_lines
 from lmms_rpts.scoring.record import RptsRecord
 from lmms_rpts.stats.figures import Interval
 from lmms_rpts.tasks.benchmark import Benchmark
+from lmms_rpts.tasks.reform_eval.dimensions import dimension_tables
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -41,15 +41,9 @@ Case = list[tuple[int, Any]]
 """The answers to a question: records, each with the index of its run."""
 
 
-def score_of(record: Any) -> float | None:
-    """The score of a record; None if it has none."""
-    score: float | None = getattr(record, record.SCORE)
-    return score
-
-
 def outcome_of(record: Any) -> str:
     """How a response was judged or graded: a name in `URGENCY` or `GRADED_URGENCY`."""
-    score = score_of(record)
+    score = getattr(record, record.SCORE)
     if not isinstance(record, RptsRecord):
         if score is None:
             return "unscored"
@@ -72,7 +66,7 @@ def flags_of(record: Any) -> list[str]:
 def rank_of(record: Any) -> tuple[float, ...]:
     """Lower ranks are shown first."""
     order = URGENCY if isinstance(record, RptsRecord) else GRADED_URGENCY
-    score = score_of(record)
+    score = getattr(record, record.SCORE)
     urgency = order.index(outcome_of(record))
     return (urgency, not flags_of(record), 1.0 if score is None else score)
 

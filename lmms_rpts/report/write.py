@@ -76,7 +76,7 @@ def write_report(
         with draft_of(output) as draft:
             draft.write_bytes(page)
     except OSError as error:
-        raise ReportError(f"Cannot write to {error.filename or output}: {error.strerror}") from None
+        raise ReportError(f"Cannot write to {output}: {error.strerror}") from None
     entries = [entry for section in data["sections"] for entry in section["entries"]]
     notes = [
         f"{len(section['entries']):,} of {section['total']:,} instances of {section['title']} are "

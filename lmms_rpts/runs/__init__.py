@@ -1,1 +1,1 @@
-"""Runs: samples files as typed responses, rounds of a model, and figures over rounds."""
+"""Runs: records, saved responses, samples files that are read and written, rounds of a model."""

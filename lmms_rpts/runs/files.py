@@ -32,10 +32,6 @@ def draft_of(path: Path) -> Iterator[Path]:
         target.parent.mkdir(parents=True, exist_ok=True)
         yield draft
         draft.replace(target)
-    except OSError as error:
-        if error.filename == str(draft):
-            error.filename = str(path)  # messages name the file that the user chose
-        raise
     finally:
         with suppress(OSError):
             draft.unlink(missing_ok=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import os
-import re
 from codecs import BOM_UTF8
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,18 +15,13 @@ from loguru import logger
 
 from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.escaping import listed, printable, storable, visible
-from lmms_rpts.base.masking import mask
-from lmms_rpts.runs.record import Logged, Record, responses_of
-from lmms_rpts.runs.run import Run, join_runs, name_runs, value_at
+from lmms_rpts.runs.record import Record, SavedResponse, responses_in, schema_in
+from lmms_rpts.runs.run import Run, as_label, join_runs, name_runs, value_at
 
 SAMPLES = "_samples_"
 RESULTS = "_results.json"
 # Arguments of wrappers that name what is loaded, the most telling first
 _CHECKPOINTS = ("name", "pretrained", "model", "model_version", "model_name", "samples")
-# What lmms-eval replaces by "__" in the folder that it makes for a model, as in "lab/model".
-_NOT_IN_FOLDERS = re.compile(r'["<>:/\\|?*\[\]]+')
-# The mark of a record, also of one that is no JSON any more
-_SCHEMA = re.compile(r'"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})"')
 _DAMAGED = (
     "The file was changed, or cut while it was written or copied: copy it again, score the "
     "responses again (lmms-rpts score), or delete this line if it is the last"
@@ -68,8 +63,6 @@ def read_runs(
         asked = foreign if any(not file.name.endswith(RESULTS) for file in others) else ()
         published = [run for read_foreign in asked for run in read_foreign(place, label)]
         runs += published
-        if published and files == [place]:
-            continue
         if not files and not published:
             raise RunError(
                 f"No samples (*{SAMPLES}*.jsonl) in {place}: run lmms-eval with "
@@ -77,9 +70,9 @@ def read_runs(
             )
         for file in files:
             if (label, file.resolve()) not in read:
-                read[label, file.resolve()] = _read_file(file, records)
+                own = read[label, file.resolve()] = _read_file(file, records)
                 stem = file.name.partition(SAMPLES)[0]
-                for record in read[label, file.resolve()]:
+                for record in own:
                     part = parts[label, file.parent, stem, record.SCHEMA]
                     part.setdefault(file, []).append(record)
         if not published and not any(read[label, file.resolve()] for file in files):
@@ -119,17 +112,12 @@ def samples_files(place: Path) -> list[Path]:
 def _run(label: str | None, part: Mapping[Path, Sequence[Record]]) -> Run:
     """The run of one evaluation, from the records in its files."""
     files, responses = tuple(part), tuple(record for own in part.values() for record in own)
-    results, folder = read_results(files[0]), files[0].absolute().parent
+    results = read_results(files[0])
+    source = model_of(results) or as_label(files[0].absolute().parent)
+    model = source.rpartition("/")[2] or "model"
     if label:  # by which parts with different checkpoints are joined
-        return join_runs([Run(label, label, responses, results, files)])
-    checkpoint, model = model_of(results)
-    model = model or _cleaned(folder.name) or "model"
-    # lmms-eval makes "lab__model" for "pretrained=/data/lab/model".
-    ending = "/".join(checkpoint.split("/")[-2:])
-    source, path = _cleaned(checkpoint or folder.as_posix()), (_cleaned(folder.as_posix()), "")
-    if checkpoint and _NOT_IN_FOLDERS.sub("__", ending) == folder.name:
-        path = (_cleaned(folder.parent.as_posix()), _cleaned(ending.strip("/")))
-    return join_runs([Run(model, model, responses, results, files, source, path)])
+        model, source = label, ""
+    return join_runs([Run(model, model, responses, results, files, source)])
 
 
 # --- results files
@@ -157,28 +145,20 @@ def read_results(samples: Path) -> Mapping[str, Any]:
     return results
 
 
-def model_of(results: Mapping[str, Any]) -> tuple[str, str]:
-    """What was loaded by the arguments of the model, else lmms-eval's wrapper, and a short name.
+def model_of(results: Mapping[str, Any]) -> str:
+    """What was loaded by the arguments of the model, else lmms-eval's wrapper; may be empty.
 
-    Both are empty if the results do not tell.
+    Its name is what follows the last slash.
     """
     given = value_at(results, "config", "model_args")
     if isinstance(given, str):  # as lmms-eval records them: text, or values by name
         given = dict(part.partition("=")[::2] for part in given.split(","))
     pairs = given.items() if isinstance(given, Mapping) else ()
     texts = {name.strip(): value.strip(" \"'") for name, value in pairs if isinstance(value, str)}
-    named = (texts.get(name, "") for name in _CHECKPOINTS)
+    named = [*(texts.get(name, "") for name in _CHECKPOINTS), results.get("model_source")]
     # "." is a location, but not a name.
-    checkpoint = next((value for value in named if value.strip("./\\")), None)
-    source = checkpoint or results.get("model_source")
-    source = source if isinstance(source, str) else ""
-    return source, re.split(r"[/\\]", _cleaned(source))[-1]
-
-
-def _cleaned(source: str) -> str:
-    """A checkpoint, file or folder as text for tables; a secret may be in a URL."""
-    source = mask(source) if {*"=:@"} & {*source} else source
-    return printable(storable(source).rstrip("/\\").removesuffix(".jsonl"))
+    sources = (value for value in named if isinstance(value, str) and value.strip("./\\"))
+    return as_label(next(sources, ""))
 
 
 # --- samples files
@@ -192,18 +172,13 @@ def _read_file(file: Path, records: Records) -> list[Record]:
         raise RunError(
             f"Cannot read {file} ({error.strerror}): check the path and its permissions"
         ) from None
-    if not content.strip():
-        raise RunError(
-            f"{file} is empty: the run ended before anything was scored. Run it again, or "
-            "remove the file"
-        )
     if not any(schema.encode() in content for schema in records):
         return []
     documents: dict[tuple[str, int], list[Record]] = {}
     task = storable(file.stem.partition(SAMPLES)[2])
     for number, line in enumerate(content.splitlines(), 1):
         try:
-            responses = _responses_in(line, task, records) if line.strip() else []
+            responses = _records_in(line, task, records) if line.strip() else []
         except (ValueError, TypeError, RecursionError) as error:  # of JSON, and FieldError
             reason = visible(str(error)).replace("line 1 column", "column")
             raise RunError(f"{file}, line {number} cannot be read: {reason}. {_DAMAGED}") from None
@@ -218,32 +193,29 @@ def _read_file(file: Path, records: Records) -> list[Record]:
     return [record for responses in documents.values() for record in responses]
 
 
-def _responses_in(line: bytes, task: str, records: Records) -> list[Record]:
+def _records_in(line: bytes, task: str, records: Records) -> list[Record]:
     """The records of a line, one per response; none: it is of another task, or of a filter pipeline
     that makes none.
     """
     entry = json.loads(line)
-    written = entry.get("filtered_resps") if isinstance(entry, dict) else None
-    values = written if isinstance(written, list) else [written]
-    # The record of a likelihood is in its first option; the others are empty.
-    values = [value for value in values if value != ""]
-    mark = _SCHEMA.search(values[0]) if values and isinstance(values[0], str) else None
-    if mark is None or mark[1] not in records:
+    kind = records.get(schema_in(entry)) if isinstance(entry, dict) else None
+    if kind is None:
         return []
-    kind, logged = records[mark[1]], Logged(entry.get("input"), entry.get("target"))
-    responses = [*responses_of(entry, "resps"), *[(None, {})] * len(values)]
+    # The record of a likelihood is in its first option; the others are empty.
+    written = [each.text for each in responses_in(entry, "filtered_resps") if each.text != ""]
+    saved = chain(responses_in(entry, "resps"), repeat(SavedResponse()))
     return [
         kind.parse(
-            json.loads(value),
+            json.loads(text),
             task=task or entry.get("task", "task"),
             doc_id=entry.get("doc_id"),
             repeat=at,
-            text=text if isinstance(text, str) else None,
+            text=response.text if isinstance(response.text, str) else None,
             # lmms-eval counts the tokens of the first response only; thinking is included.
-            tokens=None if at else tokens.get("output_tokens"),
-            logged=logged,
+            tokens=None if at else response.tokens.get("output_tokens"),
+            logged=response,
         )
-        for at, (value, (text, tokens)) in enumerate(zip(values, responses, strict=False))
+        for at, (text, response) in enumerate(zip(written, saved, strict=False))
     ]
 
 
@@ -276,20 +248,16 @@ def _join_parts(parts: Sequence[Run]) -> list[Run]:
 
 def _warn_of_missing(parts: Sequence[Run]) -> None:
     """Warn of documents that no part of a run has, by the sizes that their results tell."""
-    for task in sorted({task for part in parts for task in part.tasks}):
-        own = [part for part in parts if task in part.tasks]
-        read = {each.place[1] for part in own for each in part.responses if each.place[0] == task}
-        results = own[0].results
-        total = value_at(results, "n-samples", task, "original")
-        first, number = 0, total
-        if len(own) == 1:  # perhaps a part that was chosen with --offset and --limit
-            first = value_at(results, "config", "offset") or 0
-            number = value_at(results, "n-samples", task, "effective")
-        # lmms-eval writes a limit of 8 as 8.0, and 0.1 of the documents as 0.1.
-        if not all(isinstance(n, int | float) and n % 1 == 0 for n in (total, first, number)):
+    places = {record.place[:2] for part in parts for record in part.responses}
+    for task, number in sorted(Counter(task for task, _ in places).items()):
+        own = [part.results for part in parts if task in part.tasks]
+        sizes = [value_at(own[0], "n-samples", task, name) for name in ("original", "effective")]
+        sizes.append(value_at(own[0], "config", "offset") or 0)
+        if not all(isinstance(size, int | float) for size in sizes):
             continue
-        expected = range(int(first), int(min(first + number, total)))
-        missing = [str(at) for at in expected if at not in read]
-        if missing and len(read) < len(expected):
-            warning = "{}: the samples lack documents of {}: {}. Is a part of the run missing?"
-            logger.warning(warning, parts[0].label, task, listed(missing))
+        size, effective, offset = sizes
+        if len(own) == 1:  # perhaps chosen with --offset and --limit, which may be a share
+            size = min(effective, size - offset)
+        if number < size:
+            warning = "{}: the samples have {} of {:.0f} documents of {}: is a part of it missing?"
+            logger.warning(warning, parts[0].label, number, size, task)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from itertools import zip_longest
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, TypeVar
 
@@ -27,48 +28,41 @@ def unset(default: Any, description: str) -> Any:
     )
 
 
-# --- what lmms-eval logs beside a record
+# --- responses as lmms-eval saves them
 
 # Number of characters of a prompt that stand for a question
 _LONGEST = 20_000
 # The line that stands for an image in a turn
 _IMAGE = "[image]"
 _COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens")
-
-
-def responses_of(entry: Mapping[str, Any], *names: str) -> list[tuple[Any, dict[str, int]]]:
-    """The responses in the first of these fields of a line of samples that there is.
-
-    Each has its token counts, as far as they are known. lmms-eval saves the list of a single
-    request within a list.
-    """
-    texts = next((entry[name] for name in names if name in entry), None)
-    texts = texts if isinstance(texts, list) else [texts]
-    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
-    counts = entry.get("token_counts")
-    counts = counts if isinstance(counts, list) else [counts]
-    responses = []
-    for text, tokens in zip_longest(texts, counts[: len(texts)]):
-        known = tokens if isinstance(tokens, dict) else {}
-        whole = {name: n for name in _COUNTS if type(n := known.get(name)) is int and n >= 0}
-        responses.append((storable(text) if isinstance(text, str) else text, whole))
-    return responses
+_LOGGED = ("input", "target", "doc_hash")
+# The mark of a record, also of one that is no JSON any more
+_SCHEMA = re.compile(r'\{"schema"\s{0,9}:\s{0,9}"([\w.]{1,80})",\s{0,9}"schema_version"')
 
 
 @dataclass(frozen=True, slots=True)
-class Logged:
-    """What lmms-eval logged of a document: its prompt, a text or messages, and its gold answer."""
+class SavedResponse:
+    """A saved response, with what lmms-eval logged of its document.
 
-    prompt: Any = None
-    gold: Any = None
+    Attributes:
+        text: the response; None if the request of the model failed. Of a damaged file, anything.
+        tokens: its token counts as lmms-eval names them, as far as they are known.
+        logged: of ``input`` (the prompt, a text or messages), ``target`` (the gold answer) and
+            ``doc_hash`` those that there are.
+    """
+
+    text: Any = None
+    tokens: Mapping[str, int] = field(default_factory=dict)
+    logged: Mapping[str, Any] = field(default_factory=dict, compare=False)
 
     @property
     def turns(self) -> tuple[tuple[str, str], ...]:
         """Role and text of each turn of the prompt; of one without messages, the role is empty."""
-        if isinstance(self.prompt, str):
-            return (("", storable(self.prompt)),)
+        prompt = self.logged.get("input")
+        if isinstance(prompt, str):
+            return (("", storable(prompt)),)
         turns = []
-        for message in self.prompt if isinstance(self.prompt, list) else []:
+        for message in prompt if isinstance(prompt, list) else []:
             content = message.get("content") if isinstance(message, dict) else None
             parts = content if isinstance(content, list) else [content]
             texts = [part.get("text", _IMAGE) if isinstance(part, dict) else part for part in parts]
@@ -84,14 +78,42 @@ class Logged:
     @property
     def target(self) -> str:
         """The gold answer; empty if it is no text."""
-        return storable(self.gold[:_LONGEST]) if isinstance(self.gold, str) else ""
+        gold = self.logged.get("target")
+        return storable(gold[:_LONGEST]) if isinstance(gold, str) else ""
 
 
-NOTHING_LOGGED = Logged()
-_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": NOTHING_LOGGED}
+def responses_in(entry: Mapping[str, Any], *names: str) -> list[SavedResponse]:
+    """The responses in the first of these fields of a line of samples that there is.
+
+    lmms-eval saves the list of a single request within a list.
+    """
+    texts = next((entry[name] for name in names if name in entry), None)
+    texts = texts if isinstance(texts, list) else [texts]
+    texts = texts[0] if len(texts) == 1 and isinstance(texts[0], list) else texts
+    counts = entry.get("token_counts")
+    counts = counts if isinstance(counts, list) else [counts]
+    logged = {name: entry[name] for name in _LOGGED if name in entry}
+    responses = []
+    for text, tokens in zip_longest(texts, counts[: len(texts)]):
+        known = tokens if isinstance(tokens, dict) else {}
+        whole = {name: n for name in _COUNTS if type(n := known.get(name)) is int and n >= 0}
+        text = storable(text) if isinstance(text, str) else text
+        responses.append(SavedResponse(text, whole, logged))
+    return responses
+
+
+def schema_in(entry: Mapping[str, Any]) -> str:
+    """The schema of the records in a line of samples; empty if it has none."""
+    texts = (response.text for response in responses_in(entry, "filtered_resps"))
+    # Of a likelihood, the record is in one option; the others are empty.
+    first = next((text for text in texts if text != ""), None)
+    match = _SCHEMA.match(first) if isinstance(first, str) else None
+    return match[1] if match else ""
 
 
 # --- records
+
+_BESIDE = {"repeat": 0, "text": None, "tokens": None, "logged": SavedResponse()}
 
 
 class FromJudge(Model):
@@ -172,14 +194,13 @@ class Record(Model):
     repeat: Whole = Field(default=0, exclude=True)
     text: Text | None = Field(default=None, exclude=True)
     tokens: Whole | None = Field(default=None, exclude=True)
-    logged: SkipValidation[Logged] = Field(default=NOTHING_LOGGED, exclude=True)
+    logged: SkipValidation[SavedResponse] = Field(default=SavedResponse(), exclude=True)
 
     def __repr__(self) -> str:
         score = getattr(self, self.SCORE)
-        shown_score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
+        score = self.outcome if score is None else f"{self.SCORE} {score:.3f}"
         place = f"{shorten(self.instance.task or '?')} {self.instance.doc_id}"
-        repeat = f", repeat {self.repeat}" if self.repeat else ""
-        return f"<{type(self).__name__} {place}{repeat}: {shown_score}>"
+        return f"<{type(self).__name__} {place}: {score}>"
 
     __str__ = __repr__
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from os.path import commonpath
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.base.escaping import count, shorten
+from lmms_rpts.base.escaping import printable, storable
+from lmms_rpts.base.masking import mask
 
 
 @dataclass(frozen=True)
@@ -26,26 +27,14 @@ class Run:
         files: the samples files that were read.
         source: distinguishes models of the same name: the checkpoint, else the folder; empty if
             the user named the run.
-        path: the folder that the user chose, and the model if lmms-eval made a folder for it: the
-            parts of the label; empty if the user named the run.
     """
 
     label: str
     model: str
-    responses: tuple[Any, ...]
-    results: Mapping[str, Any]
+    responses: tuple[Any, ...] = field(repr=False)
+    results: Mapping[str, Any] = field(repr=False)
     files: tuple[Path, ...]
     source: str = ""
-    path: tuple[str, str] = ("", "")
-
-    def __repr__(self) -> str:
-        responses = count(len(self.responses), "response")
-        documents = count(len({record.instance.key for record in self.responses}), "document")
-        tasks = shorten(", ".join(self.tasks) or "no task", 60)
-        return (
-            f"<Run {shorten(self.label, 60)}: {responses} to {documents} of {tasks}, "
-            f"scored by {shorten(self.judges or 'nobody', 60)}>"
-        )
 
     @property
     def tasks(self) -> tuple[str, ...]:
@@ -84,6 +73,12 @@ def value_at(results: Any, *names: str) -> Any:
     return results
 
 
+def as_label(source: object) -> str:
+    """A checkpoint, file or folder as text for tables; a secret may be in a URL."""
+    text = storable(str(source).replace("\\", "/")).rstrip("/").removesuffix(".jsonl")
+    return printable(mask(text) if {*"=:@"} & {*text} else text)
+
+
 # --- names
 
 
@@ -96,31 +91,37 @@ def name_runs(runs: Sequence[Run]) -> list[Run]:
     the same path have the names of these; rounds in one folder get their judge, if these differ,
     and a number.
     """
+    places = [_place(run) for run in runs if run.source]
     # results/t0/lab__m and results/t1/lab__m are "t0" and "t1", not "t0/lab/m" and "t1/lab/m".
-    folders, models = ({run.path[at] for run in runs if run.path[0]} for at in (0, 1))
+    folders, models = ({place[at] for place in places} for at in (0, 1))
     used = 1 if len(models) == 1 and len(folders) > 1 else 2
-    ends = shortest_ends(["/".join(filter(None, run.path[:used])) or run.label for run in runs])
-    labels = [
-        end or run.model if run.path[0] else run.label for run, end in zip(runs, ends, strict=True)
-    ]
+    paths = ["/".join(_place(run)[:used]) if run.source else run.label for run in runs]
+    ends = zip(runs, shortest_ends([path.rstrip("/") for path in paths]), strict=True)
+    labels = [end or run.model if run.source else run.label for run, end in ends]
     if len({*labels}) < len(runs):
         # `lmms-rpts score` writes several models into one folder.
-        labels = _distinguish(labels, [run.model for run in runs])
-        judged = [f"{own} ({run.judges})" for own, run in zip(labels, runs, strict=True)]
-        labels = _distinguish(labels, judged)
-    counts = Counter(labels)
-    taken = {label for label in labels if counts[label] == 1}
-    named = []
-    for run, label in zip(runs, labels, strict=True):
-        if counts[label] > 1:
-            free = (f"{label} ({number})" for number in itertools.count(1))
-            label = next(name for name in free if name not in taken)
-            taken.add(label)
-        named.append(replace(run, label=label))
-    return named
+        labels = _told_apart(labels, [run.model for run in runs])
+        judged = [f"{label} ({run.judges})" for label, run in zip(labels, runs, strict=True)]
+        labels = _told_apart(labels, judged)
+    taken = {label for label, number in Counter(labels).items() if number == 1}
+    for at, label in enumerate(labels):
+        if label not in taken:
+            numbered = (f"{label} ({number})" for number in itertools.count(1))
+            labels[at] = next(name for name in numbered if name not in taken)
+            taken.add(labels[at])
+    return [replace(run, label=label) for run, label in zip(runs, labels, strict=True)]
 
 
-def _distinguish(names: Sequence[str], longer: Sequence[str]) -> list[str]:
+def _place(run: Run) -> tuple[str, str]:
+    """The folder of a run, and its model if lmms-eval made a folder for it therein."""
+    # It makes "lab__model" for "pretrained=/data/lab/model".
+    model = "/".join(run.source.split("/")[-2:])
+    folders = [as_label(file.absolute().parent) for file in run.files]
+    chosen = [folder.removesuffix(f"/{model.replace('/', '__')}") for folder in folders]
+    return commonpath(chosen), model if chosen != folders else ""
+
+
+def _told_apart(names: Sequence[str], longer: Sequence[str]) -> list[str]:
     """The names; one that stands with different longer ones is replaced by these."""
     pairs = [*zip(names, longer, strict=True)]
     several = Counter(name for name, _ in {*pairs})
@@ -141,9 +142,6 @@ def shortest_ends(paths: Sequence[str]) -> list[str]:
     return ends
 
 
-# --- rounds
-
-
 def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
     """Rounds by name: runs with the same model, judge, settings and documents.
 
@@ -156,13 +154,11 @@ def rounds_of(runs: Sequence[Run]) -> dict[str, list[Run]]:
         kinds.setdefault(kind, []).append(run)
     sets = [*kinds.values()]
     models = shortest_ends([rounds[0].source or rounds[0].model for rounds in sets])
-    names = [
-        rounds[0].label if len(rounds) == 1 else model
-        for rounds, model in zip(sets, models, strict=True)
-    ]
+    named = zip(sets, models, strict=True)
+    names = [rounds[0].label if len(rounds) == 1 else model for rounds, model in named]
     if len({*names}) < len(names):
-        names = _distinguish(names, [f"{run.model} ({run.judges})" for run, *_ in sets])
-        names = _distinguish(names, [run.label for run, *_ in sets])
+        names = _told_apart(names, [f"{run.model} ({run.judges})" for run, *_ in sets])
+        names = _told_apart(names, [run.label for run, *_ in sets])
     return dict(zip(names, sets, strict=True))
 
 
@@ -182,7 +178,5 @@ def join_runs(runs: Sequence[Run]) -> Run:
     """One run of the responses of these runs of one model."""
     responses = (record for run in runs for record in run.responses)
     ordered = sorted(responses, key=lambda record: (*record.instance.key, *record.place))
-    folders, models = ([run.path[at] for run in runs] for at in (0, 1))
-    path = (commonpath(folders) if folders[0] else "", models[0] if len({*models}) == 1 else "")
     files = tuple(file for run in runs for file in run.files)
-    return replace(runs[0], responses=tuple(ordered), files=files, path=path)
+    return replace(runs[0], responses=tuple(ordered), files=files)

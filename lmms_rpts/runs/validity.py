@@ -41,7 +41,7 @@ class Validity(Model):
 
     @property
     def judging(self) -> tuple[str, str]:
-        """Who judged how."""
+        """The judge, and the version of its prompts."""
         return (self.judge, self.prompt_version)
 
     @property
@@ -70,7 +70,7 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     """
     if settings.cache is None:
         return None
-    entries = [*_stored(settings), *measured]
+    entries = [*stored_validity(settings), *measured]
     newest = {(each.judging, each.set): each for each in entries}
     path = settings.cache / FILE
     try:
@@ -81,9 +81,30 @@ def store_validity(measured: Sequence[Validity], settings: Settings) -> Path | N
     return path
 
 
-def validity_of(judge: str, prompt_version: str, settings: Settings) -> list[Validity]:
-    """What was measured on this machine of a judge with these prompts: one entry per set."""
-    return [each for each in _stored(settings) if each.judging == (judge, prompt_version)]
+def stored_validity(settings: Settings) -> tuple[Validity, ...]:
+    """What was measured of judges on this machine; nothing if the file is damaged."""
+    try:
+        content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
+        return _ENTRIES.validate_json(content)
+    except (OSError, ValueError):
+        return ()
+
+
+def judge_lines(judgings: Iterable[tuple[str, str]], entries: Iterable[Validity]) -> list[str]:
+    """How far judges can be trusted: unescaped sentences.
+
+    A later entry replaces an earlier one of the same judge and set.
+    """
+    newest, lines = {(each.judging, each.set): each for each in entries}, []
+    for judging in judgings:
+        judge = shorten(judging[0], _LONGEST)
+        if judge == "lexical":
+            lines.append("judge lexical: for testing only: word overlap cannot judge reasoning")
+        elif judge != "none":
+            own = [str(entry) for entry in newest.values() if entry.judging == judging]
+            advice = f"not validated: lmms-rpts validate --judge {shlex.quote(judge)}"
+            lines += own or [f"judge {judge}: {advice}"]
+    return lines
 
 
 def validity_lines(runs: Sequence[Run]) -> list[str]:
@@ -96,29 +117,7 @@ def validity_lines(runs: Sequence[Run]) -> list[str]:
     for run in runs:
         with suppress(ValueError):  # results may be those of others
             entries += _ENTRIES.validate_python(value_at(run.results, "usage", "validity"))
-    entries += _stored(load_settings())
     # Graded answers are another question to a judge, with other prompts.
     scored = [each.settings for run in runs for each in run.responses if each.SCORE == "rpts"]
     judgings = dict.fromkeys((each.judge, each.prompt_version) for each in scored)
-    return [line for judging in judgings for line in judge_lines(*judging, entries)]
-
-
-def judge_lines(judge: str, prompt_version: str, entries: Iterable[Validity]) -> list[str]:
-    """The sentences about one judge; a later entry replaces an earlier one of the same set."""
-    if judge == "none":
-        return []
-    if judge == "lexical":
-        return ["judge lexical: for testing only: word overlap cannot judge reasoning"]
-    own = {each.set: str(each) for each in entries if each.judging == (judge, prompt_version)}
-    name = shorten(judge, _LONGEST)
-    advice = f"judge {name}: not validated: lmms-rpts validate --judge {shlex.quote(name)}"
-    return list(own.values()) or [advice]
-
-
-def _stored(settings: Settings) -> tuple[Validity, ...]:
-    """The entries of the file; none if there is none, or a damaged one."""
-    try:
-        content = (settings.cache / FILE).read_bytes() if settings.cache else b"[]"
-        return _ENTRIES.validate_json(content)
-    except (OSError, ValueError):
-        return ()
+    return judge_lines(judgings, [*entries, *stored_validity(load_settings())])

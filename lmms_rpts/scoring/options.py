@@ -52,45 +52,33 @@ class Options:
     temperature: float = 0.0
 
     @classmethod
-    def of(
-        cls,
-        settings: Settings,
-        *,
-        mode: TransformMode | None = None,
-        max_steps: int = MAX_STEPS,
-        answer: AnswerForm | None = None,
-        grade: Grader | None = None,
-        evidence: Evidence | None = None,
-        decay: float = DEFAULT_DECAY,
-        focus_height: int = DEFAULT_FOCUS_HEIGHT,
-    ) -> Options:
-        """The options of a task's YAML, which the settings override.
+    def of(cls, settings: Settings, **of_task: Any) -> Options:
+        """The options of a task's YAML, which the settings override; None: not given.
 
-        Raises:
-            JudgeConfigurationError, ValueError: for a value that is not allowed.
+        Raises a JudgeConfigurationError or ValueError for a value that is not allowed.
         """
-        if max_steps < 1:
-            raise ValueError(f"rpts_transform: max_steps must be at least 1, got {max_steps}")
-        if grade is not None and not callable(grade):
-            raise JudgeConfigurationError(
-                "rpts_transform: grade should be a function, such as grade: !function grading.grade"
-            )
-        if settings.decay is None and not 0.0 <= decay <= 1.0:
-            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {decay}")
-        height = settings.focus_height
-        return cls(
+        names = {"mode": "transform", "evidence": "evidence"}
+        names |= {"decay": "decay", "focus_height": "focus_height"}
+        chosen = {name: getattr(settings, setting) for name, setting in names.items()}
+        given = of_task | {name: value for name, value in chosen.items() if value is not None}
+        options = cls(
             prompts=Prompts(settings.prompts),
-            mode=settings.transform or mode or "auto",
-            max_steps=max_steps,
-            form=answer or "agree",
-            grade=grade,
-            evidence=settings.evidence or evidence,
-            decay=decay if settings.decay is None else settings.decay,
-            focus_height=focus_height if height is None else height,
             threshold=settings.threshold,
             source=settings.source,
             temperature=settings.temperature,
+            **{name: value for name, value in given.items() if value is not None},
         )
+        if options.max_steps < 1:
+            raise ValueError(
+                f"rpts_transform: max_steps must be at least 1, got {options.max_steps}"
+            )
+        if not (options.grade is None or callable(options.grade)):
+            raise JudgeConfigurationError(
+                "rpts_transform: grade should be a function, such as grade: !function grading.grade"
+            )
+        if not 0.0 <= options.decay <= 1.0:
+            raise ValueError(f"rpts_aggregate: decay must lie in [0, 1], got {options.decay}")
+        return options
 
 
 SEEING = "Choose openai:MODEL or hf:NAME_OR_PATH with a vision model"

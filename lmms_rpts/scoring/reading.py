@@ -70,16 +70,6 @@ class Reading:
     answer: Answer
     transform: Transform
 
-    def strip(self) -> str:
-        """The steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
-        return "\n".join(format_chain(self.chain))
-
-    def unscored(self, reason: str) -> Reading:
-        """This reading without steps, and why it has no score."""
-        nothing = ReasoningChain((), self.question.language)
-        transform = self.transform.model_copy(update={"reason": reason})
-        return replace(self, chain=nothing, transform=transform)
-
 
 async def read(
     response: str | None, question: Question, judge: Client, options: Options
@@ -87,28 +77,31 @@ async def read(
     """The steps and the final answer of a response."""
     missing = missing_response(response)
     if missing or response is None:
-        return unread(question, response, str(missing))
-    if options.form == "mixed":
-        form = question.form or form_of(question.answer, question.options)
-        options = replace(options, form=form)  # type: ignore[arg-type]
-    statement = options.form == "agree" and options.grade is None
-    part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
-    judged = part if options.source == "answer" else select_thinking(response)
-    if judged is None:
-        reading = unread(question, response, NO_THINKING)
-        chain, transform = reading.chain, reading.transform
-    else:
-        chain, transform = await _read_steps(judged, question, judge, options)
-    if statement:
-        answer = await _read_stance(part, question, judge, options)
-    elif options.grade is not None or options.form == "none":
-        answer = _found_answer(part.spoken, question, options.grade)
-    else:
-        answer = await _read_answer(part.spoken, question, judge, options)
-    return Reading(question, response, chain, answer, transform)
+        return _unread(question, response, str(missing))
+    try:
+        if options.form == "mixed":
+            form = question.form or form_of(question.answer, question.options)
+            options = replace(options, form=form)  # type: ignore[arg-type]
+        statement = options.form == "agree" and options.grade is None
+        part = select_reasoning(response, is_answer_line if statement else is_any_answer_line)
+        judged = part if options.source == "answer" else select_thinking(response)
+        if judged is None:
+            reading = _unread(question, response, NO_THINKING)
+            chain, transform = reading.chain, reading.transform
+        else:
+            chain, transform = await _read_steps(judged, question, judge, options)
+        if statement:
+            answer = await _read_stance(part, question, judge, options)
+        elif options.grade is not None or options.form == "none":
+            answer = _found_answer(part.spoken, question, options.grade)
+        else:
+            answer = await _read_answer(part.spoken, question, judge, options)
+        return Reading(question, response, chain, answer, transform)
+    except Exception as error:
+        return _unread(question, response, internal_error(error, "reading a response"))
 
 
-def unread(question: Question, response: str | None, reason: str) -> Reading:
+def _unread(question: Question, response: str | None, reason: str) -> Reading:
     """The reading of a response that is left unscored for this reason."""
     nothing = Transform(read_by="nothing", style="none", source="response", reason=reason)
     chain = ReasoningChain((), question.language)
@@ -203,9 +196,8 @@ async def _read_answer(said: str, question: Question, judge: Client, options: Op
     """The answer to a question of any kind; the judge compares what rules leave undecided."""
     from lmms_rpts.grading.grader import grade
 
-    form, gold, choices = options.form, question.answer, question.options
-    if form == "none" or form == "mixed":  # handled by `read`
-        raise ValueError(f"Answers of the form {form!r} are not graded here")
+    form: Any = options.form  # neither "mixed" nor "none"
+    gold, choices = question.answer, question.options
     found = grade(said, gold, kind=form, options=choices, tolerance=question.tolerance)
     value = found.answer or UNDETERMINED
     if found.outcome != "undecided" or not said.strip():

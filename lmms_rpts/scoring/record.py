@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal
 
 from pydantic import Field
 
@@ -17,9 +17,10 @@ from lmms_rpts.reasoning import (
     ReasoningChain,
     ReasoningTree,
     Step,
+    StepError,
     build_tree,
 )
-from lmms_rpts.reasoning.clues import ClueKind, Evidence
+from lmms_rpts.reasoning.clues import Evidence
 from lmms_rpts.reasoning.thinking import ReasoningSource
 from lmms_rpts.reasoning.tree import RIGHT_REASON, Modality
 from lmms_rpts.runs.record import FromJudge, Record, unset
@@ -28,9 +29,6 @@ from lmms_rpts.scoring.question import Question
 from lmms_rpts.scoring.scorer import NO_RESPONSE, REQUEST_FAILED
 
 NO_GRADE = "the task's metrics don't say whether the answer is right"
-
-
-ReadBy = Literal["rule", "llm", "nothing"]
 
 
 class Answer(FromJudge):
@@ -44,19 +42,6 @@ class Answer(FromJudge):
         default="rule", description="what determined the answer"
     )
     correct: Flag | None = Field(description="whether it is right; null if this can't be decided")
-
-
-class FirstError(Model):
-    """The first step below 0.5 that the root depends on."""
-
-    step: Whole = Field(description="number of the step")
-    height: Whole = Field(description="height of the step in the tree")
-    modality: Modality = Field(description="kind of the step's premises")
-    score: Share = Field(description="score of the step")
-    path: Several[Whole] = Field(description="the steps from it to the root, starting with itself")
-    invalid: Several[Clue] = Field(
-        description="its references to evidence or steps that do not exist"
-    )
 
 
 class JudgedStep(Model):
@@ -100,23 +85,10 @@ class Diagnosis(Model):
     coverage: Share = Field(description="share of `needed` that is used; 1 if none is needed")
 
 
-class Fault(Model):
-    """A premise that cites nothing that exists."""
-
-    step: Whole = Field(description="number of the step that contains the reference")
-    kind: ClueKind = Field(description="kind of the reference")
-    index: int | None = Field(description="number in the reference, if the text has one")
-    reason: Text = Field(description="why it is invalid")
-
-    def reference(self) -> InvalidReference:
-        """The reference in the reasoning tree."""
-        return InvalidReference(self.step, Clue(self.kind, self.index), self.reason)
-
-
 class Transform(FromJudge):
     """How the response was read; ``reason`` says why there are no steps."""
 
-    read_by: ReadBy = Field(
+    read_by: Literal["rule", "llm", "nothing"] = Field(
         description="what read the steps: rules or a judge; `nothing` if there are none"
     )
     style: Text = Field(description="format of the steps, as detected by the rules")
@@ -129,7 +101,6 @@ class Scoring(Model):
     """Everything except the response that the score depends on."""
 
     judge: Text = Field(description="the judge")
-    comparable: Flag = Field(description="false for the lexical judge")
     decay: Share = Field(description="setting `decay`: decay of the weights")
     focus_height: Whole = Field(
         description="setting `focus_height`: height at which the weight is 1"
@@ -146,9 +117,6 @@ class Scoring(Model):
     evidence: Evidence = unset("facts", "evidence for claims about images; omitted for `facts`")
 
 
-MODALITIES: tuple[Modality, ...] = get_args(Modality)
-
-
 class RptsRecord(Record):
     """The record of a response scored by RPTS."""
 
@@ -161,14 +129,14 @@ class RptsRecord(Record):
         description="what the chain uses and repeats; it does not enter the score"
     )
     answer: Answer = Field(description="the final answer")
-    first_error: FirstError | None = Field(
+    first_error: StepError | None = Field(
         description="the first step below 0.5 that the root depends on; null if there is none"
     )
     chain: Several[Text] = Field(
         description='the repaired steps as text; the conclusion of step k is "Conclusion k"'
     )
     steps: Several[JudgedStep] = Field(description="each step with its score")
-    invalid_references: Several[Fault] = Field(
+    invalid_references: Several[InvalidReference] = Field(
         description="references to evidence or steps that do not exist; they count as leaves "
         "without evidence"
     )
@@ -183,14 +151,6 @@ class RptsRecord(Record):
             raise FieldError(f"the chain has {len(self.chain)} steps, but steps has {count}")
         if self.rpts is not None and any(step.score is None for step in self.steps):
             raise FieldError("the record has an RPTS, but a step without a score")
-        error = self.first_error
-        places = {
-            "invalid_references": [fault.step for fault in self.invalid_references],
-            "first_error": [] if error is None else [error.step, *error.path],
-        }
-        for name, steps in places.items():
-            if any(at >= count for at in steps):
-                raise FieldError(f"{name} refers to a step that does not exist")
 
     @property
     def final(self) -> str | None:
@@ -223,10 +183,6 @@ class RptsRecord(Record):
 
     def tree(self) -> ReasoningTree:
         """The tree of its steps."""
-        return self._tree
-
-    @cached_property
-    def _tree(self) -> ReasoningTree:
         steps = tuple(Step(step.premises, step.conclusion) for step in self.steps)
         chain = ReasoningChain(steps, self.instance.language)
         return build_tree(chain, len(self.instance.visual_clue), len(self.instance.textual_clue))

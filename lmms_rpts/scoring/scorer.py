@@ -6,18 +6,18 @@ import re
 from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 from loguru import logger
 
-from lmms_rpts.base.escaping import shorten
+from lmms_rpts.base.escaping import shorten, visible
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED
 
 if TYPE_CHECKING:
     from lmms_rpts.judging.client import Client
-    from lmms_rpts.runs.metrics import Metrics
     from lmms_rpts.runs.record import Record
+    from lmms_rpts.stats.metrics import Metrics
 
 NO_RESPONSE = "the model gave no response"
 REQUEST_FAILED = "the model request failed: "
@@ -56,6 +56,19 @@ def missing_response(response: object) -> str | None:
     return REQUEST_FAILED + (message or "lmms-eval gives no reason")
 
 
+class Notice(NamedTuple):
+    """A warning about some of the records of a run.
+
+    Attributes:
+        about: whether it is about a record: True or the reason; anything false if not.
+        text: the warning, with {0} of {1} responses, {2} the most frequent reason, and {3} the
+            scorer; empty: they are only counted.
+    """
+
+    about: Callable[[Any], object]
+    text: str = ""
+
+
 @dataclass(eq=False)
 class Scorer:
     """How the responses to a task are scored; counts them for warnings at the end.
@@ -63,27 +76,37 @@ class Scorer:
     Attributes:
         RECORD, METRICS: the type of its records, and their metrics.
         UNSCORED: what responses without a score are, and the metric that counts them.
-        COUNTED: what else is counted of records, by name: a function that returns True or the
-            reason; anything else that is false is not counted.
+        NOTICES: the warnings by name.
         unasked: metrics without a value because the settings leave out their questions.
         judge: name of the judge to ask; ``none`` if nobody is asked.
         question: returns a question as this scorer needs it, such as with its images.
-        total, empty: how many records were noted, and how many of empty responses.
-        failed, unscored: why there is no response, or no score, and how often.
-        counts: for each of ``COUNTED``, the reasons and how often.
+        total: how many records were noted.
+        counts: for each of ``NOTICES``, the reasons and how often.
     """
 
     RECORD: ClassVar[type[Record]]
     METRICS: ClassVar[Metrics]
     UNSCORED: ClassVar[str]
-    COUNTED: ClassVar[Mapping[str, Callable[[Any], object]]] = {}
+    NOTICES: ClassVar[Mapping[str, Notice]] = {
+        "failed": Notice(
+            lambda it: (missing_response(it.text) or "").removeprefix(REQUEST_FAILED),
+            "{0} of {1} model requests failed. Their responses are left out of all means; most "
+            "often: {2}",
+        ),
+        "empty": Notice(
+            lambda it: not str(it.text).strip(),
+            "{0} of {1} responses are empty and count as wrong. Some model wrappers of lmms-eval "
+            "return an empty text for a failed request: see its log",
+        ),
+        "unscored": Notice(
+            lambda it: it.reason != NOT_JUDGED and not missing_response(it.text) and it.reason,
+            "{0} of {1} responses could not be {3.UNSCORED}; most often: {2}",
+        ),
+    }
     unasked: frozenset[str] = field(default=frozenset(), init=False)
     judge: str = NO_JUDGE
     question: Callable[[Any], Any] = field(default=lambda question: question, kw_only=True)
     total: int = field(default=0, init=False)
-    empty: int = field(default=0, init=False)
-    failed: Counter[str] = field(default_factory=Counter, init=False)
-    unscored: Counter[str] = field(default_factory=Counter, init=False)
     counts: dict[str, Counter[str]] = field(
         default_factory=lambda: defaultdict(Counter), init=False
     )
@@ -95,35 +118,13 @@ class Scorer:
     def note(self, record: Record) -> None:
         """Count a record; records need not be kept."""
         self.total += 1
-        if missing := missing_response(record.text):
-            self.failed[missing] += 1
-            return
-        self.empty += not str(record.text).strip()
-        if record.reason and record.reason != NOT_JUDGED:
-            self.unscored[record.reason] += 1
-        for name, counted in self.COUNTED.items():
-            if found := counted(record):
-                self.counts[name][str(found)] += 1
+        for name, notice in self.NOTICES.items():
+            if reason := notice.about(record):
+                self.counts[name][str(reason)] += 1
 
     def report(self) -> None:
         """Log what the table of results does not show."""
-        if self.failed:
-            logger.warning(
-                "{} of {} model requests failed. Their responses are left out of all means; most "
-                "often: {}",
-                self.failed.total(),
-                self.total,
-                self.failed.most_common(1)[0][0].removeprefix(REQUEST_FAILED),
-            )
-        if self.empty:
-            logger.warning(
-                "{} of {} responses are empty and count as wrong. Some model wrappers of lmms-eval "
-                "return an empty text for a failed request: see its log",
-                self.empty,
-                self.total,
-            )
-        if count := self.unscored.total():
-            logger.warning(
-                "{} of {} responses could not be {}; most often: {}",
-                *(count, self.total, self.UNSCORED, self.unscored.most_common(1)[0][0]),
-            )
+        for name, notice in self.NOTICES.items():
+            if notice.text and (count := self.counts[name].total()):
+                most = visible(self.counts[name].most_common(1)[0][0])
+                logger.warning(notice.text, count, self.total, most, self)

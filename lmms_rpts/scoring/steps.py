@@ -3,30 +3,27 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Verdict
 from lmms_rpts.reasoning import (
     FixedScore,
-    ImageQuery,
+    ReasoningChain,
     ReasoningTree,
     StepQuery,
-    Unseen,
     build_tree,
     combine_answers,
-    format_chain,
     modality,
     plan_steps,
     repair_chain,
 )
 from lmms_rpts.reasoning.clues import Evidence
-from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, restates
+from lmms_rpts.reasoning.planning import SECOND_QUESTION_BELOW, UNSEEN
 from lmms_rpts.scoring.options import Options
 from lmms_rpts.scoring.question import Question
-from lmms_rpts.scoring.reading import Reading
+from lmms_rpts.scoring.reading import Reading, internal_error
 from lmms_rpts.scoring.record import JudgedStep
 
 
@@ -39,7 +36,7 @@ class Judged:
         tree: the tree of the repaired chain.
         steps: its steps with their scores.
         evidence: what claims about images were judged against.
-        judge, comparable: the judge, and whether its scores are comparable with those of others.
+        judge: the judge.
         reason: why the response has no score; None if it has one.
     """
 
@@ -48,46 +45,58 @@ class Judged:
     steps: tuple[JudgedStep, ...]
     evidence: Evidence
     judge: str
-    comparable: bool
     reason: str | None
 
-    def strip(self) -> str:
-        """The scored steps as text, for lmms-eval if no ``rpts_aggregate`` follows."""
-        scores = ("-" if step.score is None else f"{step.score:.2f}" for step in self.steps)
-        lines = zip(format_chain(self.tree.chain), scores, strict=True)
-        return "\n".join(f"{line} [{score}]" for line, score in lines)
 
-
-async def judge_steps(
-    reading: Reading, question: Question, judge: Client, options: Options
-) -> Judged:
+async def judge_steps(reading: Reading, judge: Client, options: Options) -> Judged:
     """Repair the chain of a response, and have the judge score each of its steps."""
-    n_images, clues = len(question.visual_clue), question.textual_clue
-    chain = repair_chain(reading.chain, clues, restates, n_images=n_images)
-    tree = build_tree(chain, n_images, len(clues))
-    evidence = options.evidence or ("facts" if question.reasoning else "image")
-    fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
-    asked = {name: getattr(question, name) for name in fields}
-    plan = plan_steps(chain, asked, evidence)
-    scores = await asyncio.gather(*(judge_step(each, question, judge, options) for each in plan))
-    steps = tuple(
-        JudgedStep(
-            premises=step.premises,
-            conclusion=step.conclusion.strip(),
-            height=tree.heights[at],
-            counts=tree.uses[at] > 0,
-            modality=modality(step),
-            score=score,
-            verdicts=verdicts,
-            note=note,
+    try:
+        question = reading.question
+        n_images, clues = len(question.visual_clue), question.textual_clue
+        chain = repair_chain(reading.chain, clues, n_images=n_images)
+        tree = build_tree(chain, n_images, len(clues))
+        evidence = _evidence(question, options)
+        fields = ("context", "textual_clue", "visual_clue", "reasoning", "images_known")
+        asked = {name: getattr(question, name) for name in fields}
+        plan = plan_steps(chain, asked, evidence)
+        scores = await asyncio.gather(
+            *(judge_step(each, question, judge, options) for each in plan)
         )
-        for at, (step, (score, verdicts, note)) in enumerate(zip(chain.steps, scores, strict=True))
-    )
-    failed = (f"step {at}: {step.error}" for at, step in enumerate(steps) if step.score is None)
-    reason = NOT_JUDGED if judge.name == NO_JUDGE else reading.transform.error or next(failed, None)
-    # Where judging has ended, responses without steps must not be the only scored ones, as zeros.
-    reason = reason or (None if steps else judge.stopped)
-    return Judged(reading, tree, steps, evidence, judge.name, judge.comparable, reason)
+        steps = tuple(
+            JudgedStep(
+                premises=step.premises,
+                conclusion=step.conclusion.strip(),
+                height=tree.heights[at],
+                counts=tree.uses[at] > 0,
+                modality=modality(step),
+                score=score,
+                verdicts=verdicts,
+                note=note,
+            )
+            for at, (step, (score, verdicts, note)) in enumerate(
+                zip(chain.steps, scores, strict=True)
+            )
+        )
+        failed = (f"step {at}: {step.error}" for at, step in enumerate(steps) if step.score is None)
+        reason = reading.transform.error or next(failed, None)
+        # Once judging has ended, responses without steps must not be the only ones with a score: 0.
+        reason = reason or (None if steps else judge.stopped)
+        reason = NOT_JUDGED if judge.name == NO_JUDGE else reason
+        return Judged(reading, tree, steps, evidence, judge.name, reason)
+    except Exception as error:
+        reason = internal_error(error, "judging a response's steps")
+        return unjudged(reading, judge.name, options, reason)
+
+
+def unjudged(reading: Reading, judge: str, options: Options, reason: str) -> Judged:
+    """A response that was read, and is left unscored for this reason, without its steps."""
+    tree = build_tree(ReasoningChain((), reading.question.language), 0, 0)
+    reading = replace(reading, transform=reading.transform.model_copy(update={"reason": reason}))
+    return Judged(reading, tree, (), _evidence(reading.question, options), judge, reason)
+
+
+def _evidence(question: Question, options: Options) -> Evidence:
+    return options.evidence or ("facts" if question.reasoning else "image")
 
 
 async def judge_step(
@@ -99,23 +108,17 @@ async def judge_step(
     """
     if isinstance(query, FixedScore):
         return query.score, (), query.reason
-    if isinstance(query, Unseen) or (query.images and question.images is None):
-        return None, (), Unseen().reason
+    if query.images and question.images is None:
+        return None, (), UNSEEN.reason
 
-    if isinstance(query, ImageQuery):
-        kind, name = "image", "facts"
-        rounds: list[Sequence[str]] = [query.facts]
-        fields: dict[str, Any] = {}
-    else:
-        kind, name = "inference", "premises"
-        rounds = [query.premises, query.fallback_premises]
-        fields = {"context": query.context}
-    fields |= {"conclusion": query.conclusion}
-    fields |= {"images": tuple((question.images or ())[at] for at in query.images)}
+    images = tuple((question.images or ())[at] for at in query.images)
+    fields: dict[str, Any] = {"conclusion": query.conclusion, "images": images}
+    if query.kind == "inference":
+        fields["context"] = query.context
     verdicts, scores = list[Verdict](), list[float]()
-    for given in map(tuple, rounds):
-        fields[name] = given
-        request = options.prompts.request(kind, question.language, **fields)
+    for given in query.rounds:
+        fields["facts" if query.kind == "image" else "premises"] = given
+        request = options.prompts.request(query.kind, question.language, **fields)
         verdict = await judge.ask(request)
         texts = tuple(text.strip() for text in given)
         verdicts.append(verdict.model_copy(update={"evidence": texts, "images": query.images}))

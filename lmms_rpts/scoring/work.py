@@ -7,6 +7,7 @@ import sys
 from collections import deque
 from collections.abc import AsyncIterator, Coroutine, Iterable
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import suppress
 from itertools import chain, repeat
 from typing import Any, TypeVar
 
@@ -63,12 +64,10 @@ async def ordered(
 
 def run_async(coroutine: Coroutine[Any, Any, T]) -> T:
     """The result of a coroutine; in a thread of its own if a loop runs already (a notebook)."""
-    try:
-        asyncio.get_running_loop()
-        runs = True
-    except RuntimeError:
-        runs = False
-    if not runs:  # outside of the handler, else it would be the context of other errors
+    loop = None
+    with suppress(RuntimeError):
+        loop = asyncio.get_running_loop()
+    if loop is None:
         return asyncio.run(coroutine)
     tasks: list[asyncio.Task[Any] | None] = []
 

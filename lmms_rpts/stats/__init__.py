@@ -1,1 +1,1 @@
-"""Pure statistics: intervals, permutation tests."""
+"""Pure statistics: metrics, intervals, permutation tests."""

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterable, Sequence
 from itertools import chain
 from typing import Any
 
-from lmms_rpts.runs.metrics import Metric, Metrics
 from lmms_rpts.runs.record import R
+from lmms_rpts.stats.metrics import Metric, Metrics
 
 
 def read_records(record: type[R], results: Iterable[str]) -> list[R]:

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from lmms_rpts.base.schema import Model, Number, Several, Share, Text, Whole
 from lmms_rpts.reasoning.thinking import ReasoningSource
-from lmms_rpts.runs.metrics import Metric
 from lmms_rpts.runs.record import FromJudge, Record, unset
+from lmms_rpts.stats.metrics import Metric
 
 
 class Grade(FromJudge):

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 from lmms_rpts.base.settings import Settings, Table
 from lmms_rpts.judging.request_kinds import RequestKind
-from lmms_rpts.runs.metrics import Metrics
 from lmms_rpts.runs.record import Record
 from lmms_rpts.scoring.scorer import Scorer
+from lmms_rpts.stats.metrics import Metrics
 from lmms_rpts.tasks.questions import Questions
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import NO_JUDGE, NOT_JUDGED, Request
 from lmms_rpts.reasoning.thinking import ReasoningSource, select_reasoning
-from lmms_rpts.scoring.asked import Asked
+from lmms_rpts.scoring.question import Asked
 from lmms_rpts.scoring.reading import internal_error
 from lmms_rpts.scoring.scorer import Scorer, missing_response
 from lmms_rpts.tasks.answers import AnswerRecord, Finding, Grade, GradedHow

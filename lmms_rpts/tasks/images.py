@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from PIL import Image, ImageFile
 from tqdm import tqdm
 
+from lmms_rpts.base.paths import hint_at
 from lmms_rpts.judging.images import ImageError
 from lmms_rpts.tasks.data import DataError
 
@@ -130,7 +131,7 @@ def _fault(path: Path) -> str | None:
     try:
         return _decoding_fault(path, path.stat().st_mtime_ns)
     except FileNotFoundError:
-        return f"the image {path} is missing"
+        return f"the image {path} is missing{hint_at(path)}"
     except (OSError, ValueError) as error:
         return _unreadable(path, error)
 

@@ -8,7 +8,7 @@ from typing import Any, Generic, NamedTuple, TypeVar
 
 from PIL import Image
 
-from lmms_rpts.scoring.asked import Asked
+from lmms_rpts.scoring.question import Asked
 from lmms_rpts.tasks.images import as_rgb
 
 Q = TypeVar("Q", bound=Asked)

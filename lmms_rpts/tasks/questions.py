@@ -17,7 +17,7 @@ from pydantic import PlainValidator, ValidationError
 from lmms_rpts.base.escaping import listed, storable
 from lmms_rpts.base.rows import ReadError, Row, read_rows
 from lmms_rpts.base.schema import FieldError, all_faults, wrong
-from lmms_rpts.scoring.asked import Asked
+from lmms_rpts.scoring.question import Asked
 from lmms_rpts.tasks.data import raise_faults
 
 if TYPE_CHECKING:

@@ -16,8 +16,8 @@ Row = dict[str, Any]
 
 
 @cache
-def corpus() -> tuple[Row, ...]:
-    text = Path(__file__).with_name("corpus.jsonl").read_text(encoding="utf-8")
+def corpus(name: str = "corpus.jsonl") -> tuple[Row, ...]:
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
     return tuple(map(json.loads, text.split("\n")[:-1]))
 
 

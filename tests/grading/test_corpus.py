@@ -6,9 +6,10 @@ import json
 import re
 from collections.abc import Callable
 
-from tests.grading.corpus import Faults, Row, corpus, faults_of, labelled
+from tests.grading.corpus import Faults, Row, corpus, faults_of, labelled, outcome
 from tests.grading.mmmu_style import answers
 from tests.support.reference import reference
+from tests.support.tables import table
 
 
 def check(found: Faults, *, incorrect: float, undecided: float) -> None:
@@ -53,6 +54,12 @@ def test_all_kinds_but_maths() -> None:
 def test_maths() -> None:
     rows = rows_of(lambda row: row["kind"] == "maths")
     check(faults_of(rows), incorrect=0.01, undecided=1.0)
+
+
+@table("row", *corpus("cases.jsonl"))
+def test_values_worked_by_hand(row: Row) -> None:
+    """Numbers, units, formulas, lists, ANLS and relaxed accuracy: one rule a row, graded so."""
+    assert outcome(row) in row["expected"]
 
 
 def test_answers_to_problems_of_cmmath() -> None:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import random
-from collections.abc import Sequence
 from typing import get_args
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from lmms_rpts.grading.grader import Kind, Outcome, find_final_answer, gold_fault, grade, infer_kind
+from tests.grading.corpus import Row, corpus
 from tests.support.tables import table
 
 KINDS: tuple[Kind, ...] = get_args(Kind)
@@ -18,83 +17,6 @@ GOLD = {
     "choice": "B", "number": "8 cm", "text": "Eiffel Tower", "agree": "agree", "maths": "8",
     "anls": "Eiffel Tower", "relaxed": "8",
 }  # fmt: skip
-# kind, options, gold answer, text of the error; empty: it can be graded
-FAULTS = [
-    ("choice", CITIES, "B", ""), ("choice", CITIES, "(c)", ""), ("choice", CITIES, "rome", ""),
-    ("choice", CITIES, "B. Paris", ""), ("choice", (), "J", ""), ("choice", (), "b", ""),
-    ("choice", CITIES, "D", "D"), ("choice", CITIES, "Berlin", "Berlin"),
-    ("choice", CITIES, "", "''"), ("choice", CITIES, "B. Rome", "B. Rome"),
-    ("choice", ("x", "x"), "x", "x"), ("choice", ("B", "A"), "A", "A"), ("choice", (), "K", "K"),
-    ("choice", ("x",) * 27, "A", "27"), ("choice", ("x", "x"), "B", ""),
-    ("number", (), "4", ""), ("number", (), "1,250", ""), ("number", (), "-3.5", ""),
-    ("number", (), "3/4", ""), ("number", (), "50%", ""), ("number", (), "$12.50", ""),
-    ("number", (), "1.2e3", ""), ("number", (), "１２", ""), ("number", (), "four", ""),
-    ("number", (), "四", ""), ("number", (), "12 cm", ""), ("number", (), "5 km/h", ""),
-    ("number", (), "", "''"), ("number", (), "many", "many"), ("number", (), "3-4", "3-4"),
-    ("number", (), "3,5", "3,5"), ("number", (), "1/0", "1/0"), ("number", (), "3:45", "3:45"),
-    ("text", (), "Paris", ""), ("text", (), "猫", ""), ("text", (), " ", "empty"),
-    ("text", (), "...", "letter"), ("text", (), "x" * 2001, "2001"),
-    ("agree", (), "disagree", ""), ("agree", (), "yes", "yes"),
-]  # fmt: skip
-# gold answer, options, its kind
-INFERRED = [
-    ("B", CITIES, "choice"), ("Rome", CITIES, "choice"), ("B", (), "choice"), ("K", (), "text"),
-    ("12 cm", (), "number"), ("four", (), "number"), ("Paris", (), "text"), ("4", CITIES, "number"),
-    ("4", ("3", "4"), "choice"),
-]  # fmt: skip
-# response, the final answer that it states
-STATED = [
-    ("The answer is **B**.", "B"), ("So \\boxed{\\frac{3}{4}}", "3/4"), ("", ""), ("...", ""),
-    ("Answer: St. Louis", "St. Louis"), ("First this.\n\nIt is a red car.", "It is a red car"),
-    ("答案：红色", "红色"), ("<think>B</think>", ""), ("Answer:", ""), ("$x = 8$", "x = 8"),
-    ("Final answer: 12 cm", "12 cm"), ("### Answer\n\nParis", "Paris"), ("<answer>C</answer>", "C"),
-    ("先算 2+3=5。\n答案：5", "5"), ("The answer is 7. Let me know if you have questions.", "7"),
-    ("Sum: 9.\r\n\r\nAnswer: 9\r\n", "9"),
-    ("Answer: Rome\n\nQuestion: And Peru?\nAnswer: Lima", "Rome"),
-]  # fmt: skip
-# kind, response, the value that the grade shows
-VALUES = [
-    ("choice", "The answer is (b) Paris.", "B"), ("choice", "It is Paris.", "B"),
-    ("choice", "London or Paris", "London or Paris"), ("number", "Answer: x = 9", "9"),
-    ("number", "There are 8 apples.", "8 apples"), ("number", "", ""),
-]  # fmt: skip
-# gold answers, response, outcome: one of several is enough, and wrong is what none of them is
-SEVERAL = [
-    ("number", ("4", "5"), "5", "correct"), ("number", ("4", "5"), "The answer is 4.", "correct"),
-    ("number", ("4", "5"), "6", "incorrect"), ("number", ("4", "5"), "4 or 5", "undecided"),
-    ("number", ("4", "many"), "6", "undecided"), ("choice", ("A", "C"), "(C) Rome", "correct"),
-    ("choice", ("A", "C"), "Answer: B", "incorrect"),
-    ("text", ("red", "crimson"), "Answer: crimson", "correct"),
-    ("text", ("red", "crimson"), "Crimson", "correct"),
-]  # fmt: skip
-# ANLS of DocVQA: correct from a similarity of 0.5 on, 1 - edits / length of the longer text
-ANLS = [
-    ("Quarterly report", "Quarterly report", "correct"),
-    ("Quarterly report", "The answer is quarterly reports.", "correct"),
-    ("abcd", "abxy", "correct"), ("abcd", "axyz", "incorrect"), ("1994", "1984", "correct"),
-    ("Quarterly report", "Minutes", "incorrect"), ("Smith", "", "incorrect"),
-    (("Mr. Smith", "Smith"), "Smyth", "correct"), (("Mr. Smith", "Smith"), "Jones", "incorrect"),
-]  # fmt: skip
-# Relaxed accuracy of ChartQA: numbers within 5%, else equal texts
-RELAXED = [
-    ("20", "21", "correct"), ("20", "The answer is 19.", "correct"), ("20", "21.01", "incorrect"),
-    ("20", "18.9", "incorrect"), ("-20", "-19.5", "correct"), ("-20", "19.5", "incorrect"),
-    ("0", "0", "correct"), ("0", "0.01", "incorrect"), ("0.5", "0.52", "correct"),
-    ("1,200", "1230", "correct"), ("Blue", "blue", "correct"), ("Yes", "No", "incorrect"),
-]  # fmt: skip
-# gold answer, response, whether it is equal
-NUMBERS = [
-    ("123", "one hundred twenty-three", True), ("205", "two hundred and five", True),
-    ("100", "a hundred", True),
-    ("5", "five apples", True), ("31", "twenty eleven", False), ("10", "five five", False),
-    ("11", "ten one", False), ("115", "一百一十五", True), ("15", "十五", True),
-    ("200", "两百", True), ("100", "百", False), ("23", "二三十", False),
-    ("12 cm", "12 centimeters", True), ("12 cm", "12", True), ("12", "12 cm", True),
-    ("12 cm", "12 m", False), ("12 kg", "12 g", False), ("30°", "30 degrees", True),
-    ("5 m²", "5 square meters", True), ("5 m²", "5 m", False), ("12 元", "12元", True),
-    ("-12", "- 12", True), ("12", "- 12", False), ("0.25", ".25", True), ("25", ".25", False),
-    ("3/4", "0.75", True), ("50%", "50 percent", True), ("8", "2**8", False),
-]  # fmt: skip
 SMALL = (
     *("zero", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
     *("eleven", "twelve", "thirteen", "fourteen", "fifteen", "sixteen", "seventeen", "eighteen"),
@@ -111,53 +33,24 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
-@table("kind, options, answer, fault", *FAULTS)
-def test_gold_answers(kind: Kind, options: tuple[str, ...], answer: str, fault: str) -> None:
-    found = gold_fault(kind, answer, options)
-    assert (found is None) == (not fault)
-    assert fault in (found or "")
-    if fault:
-        assert grade(answer, answer, kind=kind, options=options).outcome != "correct"
-
-
-@table("answer, options, kind", *INFERRED)
-def test_kind_of_a_gold_answer(answer: str, options: tuple[str, ...], kind: Kind) -> None:
-    assert infer_kind(answer, options) == kind
-
-
-@table("response, answer", *STATED)
-def test_final_answers(response: str, answer: str) -> None:
-    assert find_final_answer(response) == answer
-
-
-@table("kind, response, value", *VALUES)
-def test_values(kind: Kind, response: str, value: str) -> None:
-    found = grade(response, GOLD[kind], kind=kind, options=CITIES)
-    assert (found.answer or "") == value
-
-
-@table("kind, golds, response, outcome", *SEVERAL)
-def test_several_right_answers(
-    kind: Kind, golds: Sequence[str], response: str, outcome: Outcome
-) -> None:
-    options = CITIES if kind == "choice" else ()
-    assert grade(response, golds, kind=kind, options=options).outcome == outcome
-
-
-@table("kind, gold, response, outcome", *[("anls", *row) for row in ANLS],
-       *[("relaxed", *row) for row in RELAXED])  # fmt: skip
-def test_similar_texts_and_close_numbers(
-    kind: Kind, gold: str | Sequence[str], response: str, outcome: Outcome
-) -> None:
-    assert grade(response, gold, kind=kind).outcome == outcome
-
-
-@table("gold, response, equal", *NUMBERS)
-def test_numbers_and_units(gold: str, response: str, equal: bool) -> None:
-    outcomes = {
-        grade(said, gold, kind="number").outcome for said in (response, f"Answer: {response}")
-    }
-    assert outcomes == {"correct"} if equal else "correct" not in outcomes
+@table("row", *corpus("answers.jsonl"))
+def test_answers(row: Row) -> None:
+    """``answers.jsonl``: the error of a gold answer (empty: none), its kind, the final answer that
+    a response states, or the value that its grade shows."""
+    gold, options, said = row.get("gold", ""), row.get("options", []), row["said"]
+    if row["test"] == "fault":
+        found = gold_fault(row["kind"], gold, options)
+        assert said in (found or "")
+        assert (found is None) == (not said)
+        outcome = grade(gold, gold, kind=row["kind"], options=options).outcome
+        assert not said or outcome != "correct"
+    elif row["test"] == "kind":
+        assert infer_kind(gold, options) == said
+    elif row["test"] == "statement":
+        assert find_final_answer(row["response"]) == said
+    else:
+        graded = grade(row["response"], gold, kind=row["kind"], options=options)
+        assert (graded.answer or "") == said
 
 
 def test_numbers_to_99_in_words() -> None:
@@ -169,12 +62,6 @@ def test_numbers_to_99_in_words() -> None:
         for word in (english, chinese):
             assert grade(word, str(number), kind="number").outcome == "correct", word
             assert grade(word, str(number + 1), kind="number").outcome != "correct", word
-
-
-def test_marks_are_small_letters_or_numbers() -> None:
-    for marks, response in (("abcd", "The answer is (c)."), ("1234", "3. red car")):
-        found = grade(response, marks[2], kind="choice", options=ANIMALS, marks=tuple(marks))
-        assert (found.outcome, found.answer) == ("correct", marks[2])
 
 
 def check(kind: Kind, response: str, gold: str) -> Outcome:
@@ -212,36 +99,3 @@ def test_a_longer_text_is_not_the_answer(answer: str) -> None:
 @given(st.sampled_from(KINDS), st.text(max_size=40), st.text(max_size=40))
 def test_any_texts(kind: Kind, response: str, gold: str) -> None:
     check(kind, response, gold)
-
-
-ANIMALS = ("cat", "dog", "red car", "not sure")
-MARKS = (tuple("ABCD"), tuple("abcd"), tuple("1234"))
-PARTS = (
-    *("A", "(A)", "( B )", "[c]", "（D）", "**", "1.", "2)", "(E)", "a dog", "cat", "yes", "AB"),
-    *("not sure", " is ", " or ", "not ", "The answer is ", "答案是", "选", "不是", "?", "\n", ";"),
-    *("<think>", "</think>", "\\boxed{", "}", "İ", "ſ", "ß", "\ud800", "٣", "Ⅷ", "\0", "$", "_"),
-    *("，", "twenty", "hundred ", "1,000", "-", "'", "I think ", "wait ", "because ", "are wrong"),
-    *("agree", "disagree", "Final answer: ", "\ue000", "\uf003", "→", "Scratch that. ", "除了"),
-)  # fmt: skip
-
-
-def test_4000_responses_of_odd_parts_are_graded() -> None:
-    generator = random.Random(14)
-    for number in range(4_000):
-        response = "".join(generator.choices(PARTS, k=generator.randint(0, 12)))
-        marks, kind = MARKS[number % 3], ("choice", *KINDS)[number % (len(KINDS) + 1)]
-        gold = {"choice": marks[1], "agree": "agree"}.get(kind, "12")
-        options = ANIMALS if kind == "choice" else ()
-        found = grade(response, gold, kind=kind, options=options, marks=marks if options else ())
-        assert found.outcome in get_args(Outcome)
-        assert kind != "choice" or found.outcome != "correct" or found.answer == marks[1]
-
-
-@table("response", "(İ)", "Answer: (ı)", "The answer is (ſ).")
-def test_letters_that_differ_from_marks_in_more_than_case(response: str) -> None:
-    assert grade(response, "A", kind="choice").outcome != "correct"
-
-
-def test_several_answers_to_a_problem_of_maths() -> None:
-    question = "女生有（   ）．\nA.16人\nB.18人"
-    assert grade("女生有18人。", ["B", "C"], kind="maths", question=question).outcome == "correct"

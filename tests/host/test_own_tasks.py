@@ -130,6 +130,7 @@ ORDER = "use rpts_transform, rpts_score and rpts_aggregate in this order"
     (FILTERS.replace(", judge: lexical", ""), "", "No judge is configured"),
     (FILTERS.replace(": mean", ": median"), "", "'median'.*Write aggregation: mean"),
     (in_order("rpts_transform", "rpts_aggregate"), "lexical", ORDER),
+    (in_order("rpts_transform", "rpts_score"), "lexical", ORDER),
 )
 def test_a_task_that_cannot_be_scored_stops_before_the_model(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filters: str, judge: str, said: str

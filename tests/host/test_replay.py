@@ -11,8 +11,10 @@ import pytest
 from datasets import Dataset
 from lmms_eval.api.instance import GenerationResult, TokenCounts
 
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.host.replay import Replay
 from lmms_rpts.runs.responses import ResponsesError, read_responses
+from tests.support.tables import table
 
 
 def write(path: Path, *entries: Any) -> Path:
@@ -39,6 +41,10 @@ def test_by_doc_id_and_by_id(tmp_path: Path) -> None:
         "",
     )
     assert serve(path, [2, 1]) == ["two", "one"]
+
+
+def test_the_responses_of_the_demo_need_no_path() -> None:
+    assert Replay(samples="demo:careful").saved.tasks == ["rpts_demo"]
 
 
 def test_logged_samples(tmp_path: Path) -> None:
@@ -91,6 +97,25 @@ def test_a_missing_response_is_named(tmp_path: Path) -> None:
     assert serve(path, [1]) == [""]
     with pytest.raises(ResponsesError, match=r"r\.jsonl has no response to t, doc_id 0; t, doc"):
         serve(path, [0, 1, 2])
+
+
+RECORD = '{"schema": "lmms_rpts.rpts", "schema_version": 1}'
+
+
+@table(
+    "line, said",
+    ("{", "line 1: is not valid JSON"),
+    ('{"doc_id": 1, "response": "x"}', 'line 1 has no "task"'),
+    ('{"task": "t", "doc_id": 1, "response": 5}', "has no text as response"),
+    (
+        json.dumps({"task": "t", "doc_id": 1, "filtered_resps": RECORD}),
+        "the response itself is lost",
+    ),
+)
+def test_broken_files(tmp_path: Path, line: str, said: str) -> None:
+    with pytest.raises(UserError) as caught:
+        read_responses(write(tmp_path / "r.jsonl", line))
+    assert said in str(caught.value)
 
 
 def test_odd_characters_survive(tmp_path: Path) -> None:

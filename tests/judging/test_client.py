@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, rule
 
 from lmms_rpts.judging.client import IN_VAIN
+from lmms_rpts.judging.images import JudgeImage
 from lmms_rpts.judging.types import (
     FatalJudgeError,
     RefusedError,
@@ -208,6 +209,15 @@ def test_series_of_failures(
     assert (verdict.value, verdict.tokens) == (None if error else 0.5, tokens)
     assert (error or "") in (verdict.error or "")
     assert (client.stopped is not None) == stops
+
+
+def test_a_judge_without_vision_is_not_shown_images() -> None:
+    judge = ScriptedJudge(in_order("Score: 1"))
+    client = client_of(judge)
+    client.sees = False
+    asked = question("q", images=(JudgeImage("Image 0", lambda: None),))
+    assert "does not support images" in str(run(client.ask(asked)).error)
+    assert not judge.asked
 
 
 def test_after_an_unreadable_reply_the_reminder_follows() -> None:

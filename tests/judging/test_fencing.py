@@ -8,7 +8,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from lmms_rpts.judging.prompts import LONGEST_FENCED, fence
-from tests.support.growth import assert_linear
 from tests.support.tables import table
 
 INVISIBLE = "\u200b\u200c\u200d\u2060\ufeff\u00ad\u202e\u2066\U000e0041\ufe0f\u3164\u115f\u034f"
@@ -94,8 +93,3 @@ def test_long_text_is_cut_in_the_middle_with_a_mark() -> None:
     whole = "x" * LONGEST_FENCED
     assert fence(whole) == f"<<<{whole}>>>"
     assert "[...]" in fence(whole + "x")
-
-
-@table("piece", "<", "< ", "<|", "<|a", "[", "\u200b", "<<<\n", "《")
-def test_fencing_takes_linear_time(piece: str) -> None:
-    assert_linear(neutral, lambda size: piece * size, 8_000)

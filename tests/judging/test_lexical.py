@@ -40,60 +40,22 @@ def test_scores(row: str) -> None:
     assert case["low"] <= score(case["kind"], case["claim"], *case["evidence"]) <= case["high"]
 
 
-SITUATION = "Person A visits the museum on Monday."
-OPEN, NOT_OPEN = "the door is open", "the door is not open"
-RED_CAR = "the red car blocks the narrow street"
-CLOSED = ["On Mondays the museum is closed.", "Today is a Monday."]
-SHUT = [SITUATION, "博物馆星期一关门", "今天是星期一"]
-
-
-@table(
-    "claim, premises, better_claim, better",
-    # a conclusion that is turned round
-    ("the museum is not closed today", [SITUATION, *CLOSED], "the museum is closed today", None),
-    ("博物馆今天没有关门", SHUT, "博物馆今天关门", None),
-    # an invented negation is worse than a lost one
-    (NOT_OPEN, [SITUATION, OPEN], OPEN, [SITUATION, NOT_OPEN]),
-    (OPEN, [SITUATION, NOT_OPEN], OPEN, [SITUATION, OPEN]),
-    # premises count together
-    (RED_CAR, ["", "a red car stands there"], RED_CAR, ["", "a red car", "the street is narrow"]),
-    # inflected words are similar
-    ("visitors shout", ["", "every visitor walks"], "visitors walked", None),
-)
-def test_some_scores_are_greater_than_others(
-    claim: str, premises: list[str], better_claim: str, better: list[str] | None
-) -> None:
-    worse = score("inference", claim, *premises)
-    assert 0 < worse < score("inference", better_claim, *(better or premises))
-
-
 def test_lexical_refuses_to_write() -> None:
     with pytest.raises(RefusedError, match="only scores"):
         score("transform", "a", "b")
 
 
-@table("hostile", "\x00" * 100, "\ud800" * 100, "(" * 50_000, "\ufdfa" * 5000, "n’t不" * 20_000)
-def test_hostile_text_is_a_score_like_any(hostile: str) -> None:
-    assert 0.0 <= score("image", hostile, hostile) <= 1.0
-    assert 0.0 <= score("inference", hostile, "", *[hostile] * 20) <= 1.0
-
-
 @table(
     "first, second, same",
-    ("three dogs", "three dogs", True),
-    ("Three dogs!", "three  dogs", True),
+    ("three dogs", "three dogs", True), ("Three dogs!", "three  dogs", True),
     # The rule is that of the published clean-up: one different word of five is ignored.
     ("The shop closes at nine.", "The shop closes at eight.", True),
     ("The shop is closed now.", "The shop closes at eight.", False),
-    ("three dogs", "", False),
-    ("", "", False),
-    # {abc, bcd} and {bcd, cde} share one of two
-    ("abcd", "bcde", False),
-    # 7 and 6 of three letters share 6: 6 / sqrt(7 * 6) = 0.93
-    ("abcdefghi", "abcdefgh", True),
+    ("three dogs", "", False), ("", "", False),
+    ("abcd", "bcde", False),  # {abc, bcd} and {bcd, cde} share one of two
+    ("abcdefghi", "abcdefgh", True),  # 7 and 6 of three letters share 6: 6 / sqrt(7 * 6) = 0.93
     # {有狗, 狗吗} and {有狗}: 1 / sqrt(2 * 1) = 0.71; {有狗, 狗吗, 吗啊} and {有狗, 狗吗}: 0.82
-    ("有狗吗", "有狗", False),
-    ("有狗吗啊", "有狗吗", True),
-)
+    ("有狗吗", "有狗", False), ("有狗吗啊", "有狗吗", True),
+)  # fmt: skip
 def test_restating(first: str, second: str, same: bool) -> None:
     assert restates(first, second) == restates(second, first) == same

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from lmms_rpts.judging.parsers import parse_score, read_reply
 from lmms_rpts.judging.types import Reply
-from lmms_rpts.scoring.verdicts import parse_yes_no
+from lmms_rpts.scoring.verdicts import parse_answer, parse_yes_no
 from lmms_rpts.tasks.cmmath import scorer as cmmath
 from lmms_rpts.tasks.rome.scorer import PARSERS as ROME_PARSERS
 from tests.judging.questions import question
@@ -24,6 +24,7 @@ PARSERS: dict[str, Callable[[str], float | str | None]] = {
     **ROME_PARSERS,
     "mistake": cmmath.parse_mistake,
     "yes_no": parse_yes_no,
+    "answer": parse_answer,
 }
 REPLIES = Path(__file__).with_name("judge_replies.jsonl").read_text(encoding="utf-8").splitlines()
 

@@ -137,32 +137,8 @@ def test_a_template_that_cannot_be_used_is_named(folder: Folder, row: str) -> No
 
 def test_a_folder_that_is_none_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").write_text(MINE)
-    (tmp_path / "empty" / "en").mkdir(parents=True)
-    (tmp_path / "odd" / "en" / "image.jinja").mkdir(parents=True)
     (tmp_path / "bytes" / "en").mkdir(parents=True)
     (tmp_path / "bytes" / "en" / "image.jinja").write_bytes(b"\xff\xfe\x00")
-    told = {"nowhere": "none", "file": "none", "empty": "none", "odd": "IsADir", "bytes": "Unicode"}
-    for name, said in told.items():
+    for name, said in {"nowhere": "none", "file": "none", "bytes": "Unicode"}.items():
         with pytest.raises(JudgeConfigurationError, match=f"{name}.* .setting prompts.: .*{said}"):
             Prompts(tmp_path / name)
-
-
-@table(
-    "text",
-    "Is it true?1 is yes, 0 is no.\n-----\n{{ conclusion | fence }}{{ facts | join | fence }}",
-    "x\n-----\n{{ facts | join(', ') | fence }} {{ conclusion | fence }} {{ conclusion | fence }}",
-    "x\n-----\nFirst: {{ facts[0] | fence }} of {{ facts | length }}",
-    "x\n-----\n{% set fact = conclusion | fence %}{{ fact }}",
-    "x\n-----\n{% filter upper %}a{% endfilter %}{{ conclusion | trim | fence }}",
-    MINE,
-)
-def test_a_custom_template_keeps_texts_fenced_and_below_the_line(folder: Folder, text: str) -> None:
-    mine = Prompts(folder({"en/image.jinja": text}))
-    benign = mine.render("image", "en", **FIELDS["image"])
-    assert benign[0]["content"] == text.partition("\n-----\n")[0]
-    assert marks(benign[1]["content"])[0] == marks(benign[1]["content"])[1] > 0
-    for hostile in HOSTILE:
-        system, user = mine.render("image", "en", facts=[hostile], conclusion=hostile)
-        assert system == benign[0]
-        assert marks(user["content"]) == marks(benign[1]["content"])
-        assert fence(hostile) in user["content"]

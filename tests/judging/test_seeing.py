@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import asyncio
 import sqlite3
-from contextlib import aclosing
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +11,7 @@ from PIL import Image
 
 from lmms_rpts.judging.cache import FILE
 from lmms_rpts.judging.images import JudgeImage
-from lmms_rpts.judging.types import Verdict
-from tests.judging.questions import ScriptedJudge, client_of, judged, question
+from tests.judging.questions import judged, question
 from tests.support.judge_server import (
     Serve,
     ServerReply,
@@ -73,12 +70,3 @@ def test_an_image_that_is_refused_or_cannot_be_read_fails_its_question_alone(ser
     assert "Cannot read Image 0" in str(verdicts[3].error)
     assert "AAAA" not in str(verdicts[7].error)
     assert stopped is None
-
-
-def test_a_judge_without_vision_is_not_asked() -> None:
-    async def work() -> Verdict:
-        async with aclosing(client_of(ScriptedJudge(lambda text, call: "Score: 1"))) as client:
-            client.sees = False
-            return await client.ask(question("q", images=(image(),)))
-
-    assert "does not support images" in str(asyncio.run(work()).error)

@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import json
+from pathlib import Path
+from typing import Any
+
 from lmms_rpts.reasoning import Clue, ReasoningChain, Step
 from lmms_rpts.reasoning.clues import ClueKind, Language
 
@@ -35,3 +39,9 @@ def stripped(read: ReasoningChain) -> ReasoningChain:
     """The chain without the spaces around its conclusions."""
     steps = tuple(Step(step.premises, step.conclusion.strip()) for step in read.steps)
     return ReasoningChain(steps, read.language, read.problems)
+
+
+def rows_of(name: str) -> list[dict[str, Any]]:
+    """The rows of a file of cases beside this module."""
+    text = Path(__file__).with_name(name).read_text(encoding="utf-8")
+    return [json.loads(line) for line in text.split("\n") if line]

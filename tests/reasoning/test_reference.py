@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
-from functools import partial
 from typing import Any
 
 import pytest
@@ -12,8 +11,6 @@ import pytest
 from lmms_rpts.grading.stance import read_stance
 from lmms_rpts.reasoning import (
     FixedScore,
-    ImageQuery,
-    InferenceQuery,
     build_tree,
     combine_answers,
     extract_chain,
@@ -88,10 +85,12 @@ def stripped(texts: Iterable[str]) -> set[str]:
 
 
 def asked(query: Any) -> tuple[Any, ...]:
-    """A query, or one of the reference file, with its texts as sets."""
-    read = query.get if isinstance(query, dict) else partial(getattr, query)
-    texts = (read(name, ()) for name in ("facts", "premises", "fallback_premises"))
-    return (read("conclusion", "").strip(), *map(stripped, texts))
+    """Kind and conclusion of a query, or of one of the reference file, and its texts as sets."""
+    if not isinstance(query, dict):
+        return (query.kind, query.conclusion.strip(), *map(stripped, query.rounds))
+    names = ("facts",) if query["kind"] == "image" else ("premises", "fallback_premises")
+    texts = (query.get(name, ()) for name in names)
+    return (query["kind"], query["conclusion"].strip(), *map(stripped, texts))
 
 
 def test_plans_agree_with_the_published_code() -> None:
@@ -110,10 +109,9 @@ def test_plans_agree_with_the_published_code() -> None:
                     scores.append(query.score)
                     continue
                 want = next(expected)
-                image = want["kind"] == "image"
-                if asked(query) != asked(want) or isinstance(query, ImageQuery) != image:
+                if asked(query) != asked(want):
                     yield f"line {number}, step {at}: asks {asked(query)}, expected {want}"
-                if isinstance(query, InferenceQuery) and query.context != doc["context"]:
+                if query.kind == "inference" and query.context != doc["context"]:
                     yield f"line {number}, step {at}: context {query.context!r}"
                 scores.append(combine_answers(*want["judge_answers"]))
             if next(expected, None) is not None:

@@ -2,21 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from hypothesis import given
 
 from lmms_rpts.reasoning import extract_chain, select_reasoning
-from lmms_rpts.reasoning.thinking import excerpt, select_thinking, split_thinking, strip_thinking
+from lmms_rpts.reasoning.thinking import excerpt, split_thinking, strip_thinking
+from tests.reasoning.short import rows_of
 from tests.reasoning.strategies import texts
-from tests.support.growth import assert_linear_in_text
 from tests.support.tables import table
 
-STEPS = "Conclusion 0: from Image 0, the lorry is too high."
-THOUGHT = "Hmm. Image 0 shows a lorry. It looks too high for the bridge."
-ANSWER = "Final answer: disagree"
-PROSE = (
-    "The lorry on the photograph is higher than the bridge allows, and the only other way round is "
-    "closed at night, hence it has to wait until morning comes."
-)
 # The tags of a response are written as < and >.
 TAGS = {
     **{f"<{name}>": f"</{name}>" for name in ("think", "thinking", "thought", "THINK")},
@@ -29,28 +24,12 @@ TAGS = {
 }
 
 
-@table(
-    "response, source, text, spoken",
-    (f"{STEPS}\n{ANSWER}", "response", f"{STEPS}\n{ANSWER}", f"{STEPS}\n{ANSWER}"),
-    # Reasons after the closing tag, also if the prompt opened it; plain prose is reasoning too.
-    (f"<{THOUGHT}>\n{STEPS}\n{ANSWER}", "after_thinking", f"{STEPS}\n{ANSWER}", None),
-    (f"{THOUGHT}\n>\n{STEPS}\n{ANSWER}", "after_thinking", f"{STEPS}\n{ANSWER}", None),
-    (f"<{THOUGHT}>{PROSE}\n{ANSWER}", "after_thinking", f"{PROSE}\n{ANSWER}", None),
-    # Only an answer, or nothing, after it.
-    *((f"<\n{THOUGHT}\n>{answer}", "thinking", THOUGHT, answer)
-      for answer in (ANSWER, "**最终答案：不同意**", "disagree", "", "\n\n")),
-    (f"{THOUGHT}\n>\n{ANSWER}", "thinking", THOUGHT, ANSWER),
-    # Never closed; the text before the tag is spoken, and judged if the tag is empty.
-    (f"<{THOUGHT}", "unclosed_thinking", THOUGHT, ""),
-    ("<", "unclosed_thinking", "", ""),
-    (f"{STEPS}\n<{THOUGHT}", "unclosed_thinking", THOUGHT, STEPS),
-    (f"{STEPS}\n<\n", None, STEPS, None),
-    # Empty thinking, and two thoughts.
-    (f"<\n\n>\n\n{ANSWER}", "after_thinking", ANSWER, ANSWER),
-    (f"<one>{STEPS}<two>{ANSWER}", "after_thinking", STEPS + ANSWER, STEPS + ANSWER),
-    (f"<Image 0: a cat.><two>{ANSWER}", "thinking", "Image 0: a cat.\ntwo", ANSWER),
-)  # fmt: skip
-def test_what_is_judged(response: str, source: str | None, text: str, spoken: str | None) -> None:
+@table("row", *rows_of("thinking.jsonl"))
+def test_what_is_judged(row: dict[str, Any]) -> None:
+    """``thinking.jsonl``: responses with < and > for the tags; null: of any value."""
+    response, source, text, spoken = (
+        row[name] for name in ("response", "source", "text", "spoken")
+    )
     for opening, closing in TAGS.items():
         tags = str.maketrans({"<": opening, ">": closing})
         picked = select_reasoning(response.translate(tags))
@@ -113,9 +92,3 @@ def test_an_excerpt(text: str, most: int, kept: str, left_out: int | None) -> No
     without = found.text.replace("[...]\n", "")
     assert found.left_out == len(text) - len(without)
     assert left_out in (None, found.left_out)
-
-
-def test_long_thinking_takes_linear_time() -> None:
-    for unit in ("From Image 0, it is. ", "Hmm.\n", "图片0显示。", "x", "So \n"):
-        thinking = f"<think>{unit * (300_000 // len(unit))}"
-        assert_linear_in_text(lambda text: select_thinking(text, 15_000), thinking)

@@ -20,8 +20,8 @@ from lmms_rpts.report import data, rating
 from lmms_rpts.report.data import LONGEST, bounded, report_data
 from lmms_rpts.report.rating import draw_sample, rating_data
 from lmms_rpts.report.write import write_report
-from lmms_rpts.runs.metrics import by_name
-from lmms_rpts.scoring.asked import Asked, ShownQuestion
+from lmms_rpts.scoring.question import Asked, ShownQuestion
+from lmms_rpts.stats.metrics import by_name
 from lmms_rpts.tasks.answers import ACCURACY, AnswerRecord, GradedHow
 from lmms_rpts.tasks.registry import BENCHMARKS
 from tests.support.instances import make_doc, write_folder

@@ -66,9 +66,8 @@ def rows(file: Path) -> list[dict[str, Any]]:
     return [json.loads(line) for line in file.read_text(encoding="utf-8").splitlines()]
 
 
-def rewrite(file: Path, entries: Iterable[object], ascii_only: bool = False) -> Path:
-    lines = (json.dumps(entry, ensure_ascii=ascii_only) + "\n" for entry in entries)
-    file.write_text("".join(lines), encoding="utf-8")
+def rewrite(file: Path, entries: Iterable[object]) -> Path:
+    file.write_text("".join(json.dumps(entry) + "\n" for entry in entries), encoding="utf-8")
     return file
 
 
@@ -104,8 +103,7 @@ def test_a_results_file_is_read_as_its_own_samples_only(tmp_path: Path) -> None:
     write(tmp_path, 0)
     second = write(tmp_path, 1, date="20260102_030406")
     write(tmp_path / "below", 2)
-    (response,) = read_one(tmp_path / f"{DATE}_results.json").responses
-    assert response.place == ("rpts_eval_en", 0, 0)
+    assert len(read_one(tmp_path / f"{DATE}_results.json").responses) == 1
     second.unlink()
     refused(second.with_name("20260102_030406_results.json"), says=["No samples", "--log_samples"])
 
@@ -193,17 +191,13 @@ def damaged(file: Path, *says: str, line: int | None = 1) -> None:
 def test_a_file_that_breaks_off(good: Path) -> None:
     content, expected = good.read_bytes(), read_one(good).responses
     start = content.rindex(b"\n", 0, -1) + 1
-    for end in range(start, len(content), 13):
+    for end in range(start + 1, len(content) - 1, 101):
         good.write_bytes(content[:end])
-        if end == start:
-            assert read_one(good).responses == expected[:2]
-        else:
-            damaged(good, "cannot be read", "delete this line", line=3)
+        damaged(good, "cannot be read", "delete this line", line=3)
+    good.write_bytes(content[:start])
+    assert read_one(good).responses == expected[:2]
     good.write_bytes(content[:-1])
     assert read_one(good).responses == expected
-    for empty in ("", " \n\t\r\n\n", "\ufeff\n"):
-        good.write_text(empty, encoding="utf-8")
-        damaged(good, "is empty", line=None)
 
 
 @settings(max_examples=100)
@@ -235,7 +229,11 @@ def test_spoilt_bytes_give_a_message_or_responses(data: st.DataObject) -> None:
     ({}, {"rpts": float("nan")}, "rpts should be a finite number"),
     ({}, {"schema_version": 2}, "schema version 2, but this lmms-rpts reads version 1"),
     ({}, {"steps": [0] * 9}, "steps[0] should be an object"),
-    ({"filtered_resps": '{"schema": "lmms_rpts.rpts", "outc'}, {}, "The file was changed"),
+    (
+        {"filtered_resps": '{"schema": "lmms_rpts.rpts", "schema_version": 1, "outc'},
+        {},
+        "The file was changed",
+    ),
     ({"filtered_resps": [json.dumps(GOOD), "B"]}, {}, "The file was changed"),
 )
 def test_a_damaged_value_is_named(
@@ -289,16 +287,9 @@ def test_texts_and_tokens_of_responses(
     assert (first.tokens, second.tokens) == (tokens, None)
 
 
-@table(
-    "name, entry, task",
-    ("20260102_030405_samples_a_samples_b.jsonl", {"task": "c"}, "a_samples_b"),
-    ("renamed.jsonl", {}, "task"),
-    ("renamed.jsonl", {"task": "a\ud800"}, "a�"),
-)
-def test_the_task_is_that_of_the_files_name(
-    good: Path, name: str, entry: dict[str, Any], task: str
-) -> None:
-    file = rewrite(good.parent / name, [rows(good)[0] | entry], ascii_only=True)
+@table("name, task", ("20260102_030405_samples_a_samples_b.jsonl", "a_samples_b"), ("x.jsonl", "c"))
+def test_the_task_is_that_of_the_files_name(good: Path, name: str, task: str) -> None:
+    file = rewrite(good.parent / name, [rows(good)[0] | {"task": "c"}])
     assert read_one(file).tasks == (task,)
 
 
@@ -336,7 +327,7 @@ def test_prompts_and_gold_answers_of_documents(good: Path) -> None:
 )
 def test_names_of_models(arguments: object, name: str | None) -> None:
     results = {"model_source": "wrapper", "config": {"model_args": arguments}}
-    assert model_of(results)[1] == name
+    assert model_of(results).rpartition("/")[2] == name
 
 
 @table(
@@ -399,8 +390,8 @@ def test_no_two_runs_have_the_same_label(wanted: list[tuple[str, str]]) -> None:
     for place, judge in wanted:
         record = RptsRecord.parse(make_record([1.0, 1.0], judge=judge), task="t", doc_id=0)
         label = place.removeprefix("=") if place.startswith("=") else ""
-        path = ("" if label else place, "")
-        runs.append(Run(label, label or "m", (record,), {}, (), path=path))
+        source, files = ("", ()) if label else ("m", (Path(place) / "samples.jsonl",))
+        runs.append(Run(label, label or "m", (record,), {}, files, source))
     found = [run.label for run in name_runs(runs)]
     assert len(set(found)) == len(found)
 
@@ -409,28 +400,38 @@ def test_no_two_runs_have_the_same_label(wanted: list[tuple[str, str]]) -> None:
 
 
 def test_parts_of_a_run_are_merged(tmp_path: Path) -> None:
-    parts = [("en", "en", (0, 1)), ("zh", "zh", (0,)), ("rest", "en", (3, 2))]
-    for at, (folder, task, docs) in enumerate(parts):
-        records = dict.fromkeys(docs, GOOD)
-        write_run(tmp_path / folder, records, task=f"rpts_eval_{task}", date=f"2026010{at}")
+    for folder, task, docs in (("en", "en", (0, 1)), ("zh", "zh", (0,)), ("rest", "en", (3, 2))):
+        write_run(tmp_path / folder, dict.fromkeys(docs, GOOD), task=f"rpts_eval_{task}")
     run = read_one(tmp_path)
     assert (run.label, len(run.files)) == ("model-a", 3)
     assert [each.instance.key[1] for each in run.responses] == [0, 1, 2, 3, 0]
 
 
+def test_the_order_of_paths_does_not_matter(tmp_path: Path) -> None:
+    """Two rounds of two parts; the round that was named first comes first."""
+    for at, task in enumerate(("en", "zh", "en", "zh")):
+        records = {0: make_record([at / 10, 1.0])}
+        write_run(tmp_path / f"{at}", records, task=f"rpts_eval_{task}", date=f"2026010{at}")
+    for order in itertools.permutations("0123"):
+        runs = read(*(tmp_path / at for at in order))
+        rounds = [sorted(each.steps[0].score for each in run.responses) for run in runs]
+        assert sorted(rounds) == [[0.0, 0.1], [0.2, 0.3]]
+        assert int(order[0]) / 10 in rounds[0]
+
+
 @table(
-    "parts, missing",
+    "parts, told",
     # offset, number of documents in the samples, limit
     (((0, 3, 3), (3, 3, 3), (6, 2, 3)), None),
-    (((0, 3, 3), (6, 2, 3)), "3, 4, 5"),
-    (((0, 3, 3), (3, 3, 3)), "6, 7"),
+    (((0, 3, 3), (6, 2, 3)), "5 of 8"),
     (((2, 3, 3),), None),
-    (((2, 2, 3.0),), "4"),
+    (((2, 2, 3.0),), "2 of 3"),
+    (((6, 2, 3),), None),
     (((0, 2, 0.25),), None),
-    (((0, 7, None),), "7"),
+    (((0, 7, None),), "7 of 8"),
 )
-def test_a_missing_part_is_named(
-    tmp_path: Path, parts: tuple[tuple[int, int, float | None], ...], missing: str | None
+def test_a_missing_part_is_told(
+    tmp_path: Path, parts: tuple[tuple[int, int, float | None], ...], told: str | None
 ) -> None:
     for first, number, limit in parts:
         place = write(tmp_path / str(first), *range(first, first + number), model=A)
@@ -442,8 +443,8 @@ def test_a_missing_part_is_named(
     handler = logger.add(messages.append, format="{message}", level="WARNING")
     read_one(tmp_path)
     logger.remove(handler)
-    said = f"model-a: the samples lack documents of rpts_eval_en: {missing}. Is a part of the run"
-    assert [message.startswith(said) for message in messages] == ([True] if missing else [])
+    said = f"model-a: the samples have {told} documents of rpts_eval_en: is a part of it missing?"
+    assert [message.strip() for message in messages] == ([said] if told else [])
 
 
 @table(
@@ -484,20 +485,3 @@ def test_a_run_that_is_passed_twice_counts_once(
     assert len(read("x=a", "y=a", "a")) == 3, "unless it gets several names"
     shutil.copytree("a", "copy")
     assert labels("a", "copy") == ["a", "copy"]
-
-
-@settings(max_examples=25)
-@given(order=st.permutations(range(6)))
-def test_the_order_of_paths_does_not_matter(
-    tmp_path_factory: pytest.TempPathFactory, order: list[int]
-) -> None:
-    folder = tmp_path_factory.getbasetemp() / "rounds"
-    if not folder.exists():
-        for at, (task, docs) in enumerate([("en", (0, 1)), ("zh", (0,)), ("en", (2,))] * 2):
-            records = {doc: make_record([at / 10, 1.0]) for doc in docs}
-            write_run(folder / str(at), records, task=f"rpts_eval_{task}", date=f"2026010{at}")
-    expected, runs = read(folder), read(*(folder / str(at) for at in order))
-    assert sorted(len(run.responses) for run in runs) == [4, 4]
-    assert all(any(run.responses == each.responses for each in expected) for run in runs)
-    first = {each.steps[0].score for each in runs[0].responses}
-    assert order[0] / 10 in first, "the run that was named first comes first"

@@ -27,7 +27,7 @@ ODD = [None, 7, "x", [], {}, True, -1, 0.5, math.nan, math.inf, 10**400, "\ud800
 # Fields with a default, and those that are null or empty where they are missing
 MAY_BE_MISSING = {
     *("temperature", "threshold", "by", "note", "reply", "verdicts", "evidence", "problems"),
-    *("value", "images_known", "error"),
+    *("value", "images_known", "error", "id", "ability", "relation"),
 }
 
 
@@ -114,7 +114,7 @@ def test_all_that_a_record_holds_is_there() -> None:
     error, (fault,) = response.first_error, response.invalid_references
     assert error is not None
     assert (error.step, error.path, error.invalid) == (0, (0, 2), (Clue("text", 9),))
-    assert (fault.step, fault.reference().clue) == (0, Clue("text", 9))
+    assert (fault.step, fault.kind, fault.index) == (0, "text", 9)
     assert [step.height for step in response.steps] == [1, 1, 2]
     assert [step.modality for step in response.steps] == ["mixed", "textual", "inference"]
     assert (response.instance.key, response.instance.id) == (("rpts_eval_en", 3), "7")

@@ -9,14 +9,9 @@ from typing import Any
 import pytest
 
 from lmms_rpts.analysis.scoring import plan_runs
+from lmms_rpts.base.errors import UserError
 from lmms_rpts.base.settings import load_settings
-from lmms_rpts.runs.responses import (
-    LikelihoodError,
-    ResponsesError,
-    RunKey,
-    SavedResponses,
-    read_responses,
-)
+from lmms_rpts.runs.responses import ResponsesError, RunKey, SavedResponses, read_responses
 from tests.support.rome import write_rome
 from tests.support.tables import table
 
@@ -39,7 +34,7 @@ def test_models_and_rounds_are_told_apart(tmp_path: Path) -> None:
     runs = {("m", 0), ("n", 1), ("m", 2), ("7", None), ("", None)}
     assert {*saved(tmp_path, rows).runs} == runs
     for wrong in ({"round": "first"}, {"round": 0.5}, {"round": -1}, {"model": ["m"]}):
-        with pytest.raises(ResponsesError, match=f"row 1: {next(iter(wrong))} should be"):
+        with pytest.raises(UserError, match=f"row 1: {next(iter(wrong))} should be"):
             saved(tmp_path, [rows[0] | wrong])
 
 
@@ -67,33 +62,43 @@ def test_responses_that_belong_to_no_question(
             plan_runs([file], load_settings(), task=task)
 
 
-# --- likelihoods of lmms-eval ---------------------------------------------------------------------
-
 # As lmms-eval saves what models return for answer options: a likelihood, whether it is the largest.
 OPTIONS = [[["-3.5", "False"]], [["-0.25", "True"]]]
 ONE = ["-0.25", "True"]
 
 
-def samples(folder: Path, task: str, *rows: dict[str, Any]) -> Path:
+def samples(folder: Path, task: str, row: dict[str, Any]) -> Path:
     path = folder / f"20260101_000000_samples_{task}.jsonl"
-    lines = [json.dumps({"doc_id": at, **row}) + "\n" for at, row in enumerate(rows)]
-    path.write_text("".join(lines))
+    path.write_text(json.dumps({"doc_id": 0, **row}))
     return path
 
 
 @table(
-    "row",
-    {"filtered_resps": ONE},
-    {"resps": [ONE], "filtered_resps": "x"},
-    {"resps": OPTIONS, "filtered_resps": [["-3.5", "False"]]},
-    {"resps": [[[-3.5, False]], [[-0.25, True]]]},
-    {"filtered_resps": ["-inf", "False"]},
-    {"filtered_resps": ["nan", "False"]},
+    "row, said",
+    ({"filtered_resps": ONE}, None),
+    ({"resps": [ONE], "filtered_resps": "x"}, None),
+    ({"resps": OPTIONS, "filtered_resps": [["-3.5", "False"]]}, None),
+    ({"resps": [[[-3.5, False]], [[-0.25, True]]]}, None),
+    ({"filtered_resps": ["-inf", "False"]}, None),
+    ({"filtered_resps": ["nan", "False"]}, None),
+    ({"filtered_resps": ["2.5", "True"]}, ["2.5", "True"]),
+    ({"response": ["-1", "True"]}, ["-1", "True"]),
+    ({"resps": [["-1", "0"]]}, ["-1", "0"]),
+    ({"filtered_resps": "-1"}, ["-1"]),
+    ({"response": None}, [None]),
 )
-def test_likelihoods_are_no_responses(tmp_path: Path, row: dict[str, Any]) -> None:
+def test_likelihoods_are_no_responses(
+    tmp_path: Path, row: dict[str, Any], said: list[str | None] | None
+) -> None:
     """One of a single request looked like two responses, "-0.25" and "True"."""
-    with pytest.raises(LikelihoodError, match="only free text can be scored"):
-        read_responses(samples(tmp_path, "t", row))
+    path = samples(tmp_path, "t", row)
+    if said is None:
+        with pytest.raises(ResponsesError, match="only free text can be scored"):
+            read_responses(path)
+        return
+    document = read_responses(path).find("t", 0, "")
+    assert document is not None
+    assert [each.text for each in document.responses()] == said
 
 
 def test_likelihoods_beside_responses_are_passed_over(tmp_path: Path) -> None:
@@ -101,17 +106,3 @@ def test_likelihoods_beside_responses_are_passed_over(tmp_path: Path) -> None:
     samples(tmp_path, "colours", {"filtered_resps": "Red. A", "m": 1.0})
     found = read_responses(tmp_path)
     assert (found.tasks, found.passed_over) == (["colours"], {"arc_easy"})
-
-
-@table(
-    "row, found",
-    ({"filtered_resps": ["2.5", "True"]}, ["2.5", "True"]),
-    ({"response": ["-1", "True"]}, ["-1", "True"]),
-    ({"resps": [["-1", "0"]]}, ["-1", "0"]),
-    ({"filtered_resps": "-1"}, ["-1"]),
-    ({"response": None}, [None]),
-)
-def test_short_texts_are_responses(tmp_path: Path, row: dict[str, Any], found: list[str]) -> None:
-    document = read_responses(samples(tmp_path, "t", row)).find("t", 0, "")
-    assert document is not None
-    assert [each.text for each in document.responses()] == found

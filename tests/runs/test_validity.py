@@ -15,7 +15,7 @@ from lmms_rpts.analysis.frames import read_runs
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.cli import app
 from lmms_rpts.runs.run import Run
-from lmms_rpts.runs.validity import Validity, store_validity, validity_lines, validity_of
+from lmms_rpts.runs.validity import Validity, store_validity, stored_validity, validity_lines
 from tests.support.instances import make_doc
 from tests.support.judge_server import JudgeServer, by_prompt
 from tests.support.lmms import run_lmms_eval
@@ -48,18 +48,18 @@ def run_of(folder: Path, judge: str = JUDGE, held: object = None) -> Run:
 def test_newer_results_replace_older_ones_of_the_same_set(
     settings: Settings, tmp_path: Path
 ) -> None:
-    assert validity_of(JUDGE, "1", settings) == []
-    store_validity([entry(auc=0.8), entry(set="other"), entry(judge="hf:x")], settings)
+    assert stored_validity(settings) == ()
+    others = [entry(set="other"), entry(judge="hf:x"), entry(prompt_version="2")]
+    store_validity([entry(auc=0.8), *others], settings)
     path = store_validity([entry()], settings)
     assert path is not None
-    assert validity_of(JUDGE, "1", settings) == [entry(), entry(set="other")]
-    assert validity_of(JUDGE, "2", settings) == [], "other prompts are another judge"
+    assert stored_validity(settings) == (entry(), *others)
     # Those of this machine count before those in the results of a run.
     elsewhere = [entry(auc=0.9, low=0.8, high=1.0).model_dump(), entry(set="b").model_dump()]
     run = run_of(tmp_path / "a", held=elsewhere)
     assert validity_lines([run, run])[:2] == [LINE, LINE.replace("built-in", "b")]
     path.write_text("damaged")
-    assert validity_of(JUDGE, "1", settings) == []
+    assert stored_validity(settings) == ()
     assert store_validity([entry()], settings.model_copy(update={"cache": None})) is None
 
 
@@ -101,8 +101,6 @@ def test_a_judge_at_chance_is_warned_of_everywhere(tmp_path: Path) -> None:
     with JudgeServer(by_prompt()) as server:
         env = {"OPENAI_BASE_URL": server.url, "OPENAI_API_KEY": "none"}
         env |= {"LMMS_RPTS_JUDGE": "openai:m", "LMMS_RPTS_CACHE": str(tmp_path / "cache")}
-        unknown = run_lmms_eval(tmp_path / "a", *arguments, "--limit", "1", env=env)
-        assert unknown.output.count("not validated: lmms-rpts validate --judge openai:m") == 1
         measured = CliRunner().invoke(app, ["validate", "--limit", "40"], env=env)
         assert measured.exit_code == 0, measured.output
         (line,) = (each for each in measured.output.splitlines() if "judge openai:m: AUC" in each)

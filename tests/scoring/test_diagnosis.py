@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from lmms_rpts.scoring.record import Diagnosis, RptsRecord
 from tests.reasoning.short import clues
-from tests.support.growth import assert_linear
 from tests.support.instances import make_doc
 from tests.support.runs import make_record
 from tests.support.tables import table
@@ -58,11 +57,3 @@ def test_gold_reasoning_is_read_in_the_language_of_the_chain() -> None:
     gold = ("图片0 -> 钟指向九点。", "结论0 + 文本1 -> 商店已经关门。")
     found = diagnosed("图片0 -> 现在九点。", gold=gold, language="zh")
     assert found.needed == tuple(clues("i0 t1"))
-
-
-def test_long_texts_are_cheap() -> None:
-    def lines(size: int) -> list[str]:
-        long = [f"Conclusion{at} -> {'word ' * size}{at}" for at in range(5)]
-        return ["Text0 -> a", *long]
-
-    assert_linear(lambda each: diagnosed(*each), lines, 2_000)

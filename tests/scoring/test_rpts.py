@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,8 +12,6 @@ from lmms_rpts.base.settings import SettingError
 from lmms_rpts.filters.base import FilterInputError
 from lmms_rpts.filters.rpts import AggregateFilter, ScoreFilter, TransformFilter
 from lmms_rpts.filters.session import reset_session
-from lmms_rpts.judging import prompts
-from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.types import JudgeConfigurationError
 from lmms_rpts.scoring.record import RptsRecord
 from tests.support import oracle
@@ -113,12 +110,8 @@ def test_the_mode_of_the_filter_and_that_of_the_settings(
         TransformFilter()
 
 
-@table(
-    "first, values, score",
-    # below one half it is asked again; 0.9 * 0.8 rounded is 0.7
-    (0.2, [0.2, 0.9], 0.7),
-    (0.5, [0.5], 0.5),
-)
+# below one half it is asked again; 0.9 * 0.8 rounded is 0.7
+@table("first, values, score", (0.2, [0.2, 0.9], 0.7), (0.5, [0.5], 0.5))
 def test_the_second_question(
     judged: Callable[..., Any], first: float, values: list[float], score: float
 ) -> None:
@@ -248,66 +241,22 @@ def test_what_no_filter_accepts(
         make()
 
 
-@table(
-    "reply, answer",
-    ("agree", "agree"),
-    ("**Disagree**.", "disagree"),
-    ("They hold it to be wrong.\ndisagree", "disagree"),
-    ("不同意", "disagree"),
-    ("无法判断", "undetermined"),
-    ("<think>agree?</think>disagree", "disagree"),
-    ("disagree, not agree", None),
-    ("They don't agree", None),
-    ("不会同意", None),
-    ("maybe", None),
-)
-def test_the_judge_tells_the_answer_in_one_word(
-    judged: Callable[..., Any], reply: str, answer: str | None
-) -> None:
-    def said(body: dict[str, Any]) -> str:
-        return reply if "undetermined" in instructions(body) else "1"
-
-    (written,), _ = judged([STEPS.replace("Final answer: agree", "Hm.")], said)
-    found = RptsRecord.parse(written).answer
-    assert found.value == answer
-    assert (found.error is None) == (answer is not None)
-
-
-def test_without_the_last_filter_the_steps_are_text(monkeypatch: pytest.MonkeyPatch) -> None:
-    """lmms-eval calls ``strip`` on the last filter's results, whatever their type."""
-    monkeypatch.setenv("LMMS_RPTS_JUDGE", "lexical")
-    resps = TransformFilter().apply([[STEPS]], [make_doc()])
-    assert resps[0][0].strip().startswith("Image0 -> Conclusion0:")
-    scored = ScoreFilter().apply(resps, [make_doc()])
-    assert scored[0][0].strip().endswith("]")
-
-
 def lexical(*responses: str | None, **changes: Any) -> list[RptsRecord]:
     return records_of(*responses, docs=[make_doc(**changes) for _ in responses])
 
 
-@table("known, image", (True, "Image 0"), (False, "Image 0"), (False, "Image 3"))
-def test_claims_about_images_that_are_not_at_hand(known: bool, image: str) -> None:
-    """Their number is not known either: the claim is no fault of the model."""
-    (first,) = lexical(STEPS.replace("Image 0", image), images_known=known)
-    step = first.steps[0]
-    assert (step.score is None) is not known
-    assert first.outcome == ("scored" if known else "unscored")
-    assert known or "image" in str(first.reason)
-
-
 def test_what_the_table_of_results_does_not_tell_is_logged(logged: list[str]) -> None:
     lexical(*[STEPS] * 18, "I agree.", None)
-    failed, caveat, stepless = logged
-    assert failed.startswith("1 of 20 model requests failed")
-    assert "about as well as chance (AUC" in caveat
-    assert "a judge that writes text (openai:, hf:) can" in stepless
+    said = "\n".join(logged)
+    assert "1 of 20 model requests failed" in said
+    assert "about as well as chance (AUC" in said
+    assert "1 of 20 responses have no readable step" in said
     logged.clear()
-    lexical(*[STEPS] * 20, "I agree.")  # less than 5%
+    lexical(*[STEPS] * 20)
     assert len(logged) == 1
 
 
-@pytest.mark.parametrize("judge", ["lexical", "none"])
+@table("judge", "lexical", "none")
 def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_that_writes(
     judge: str, monkeypatch: pytest.MonkeyPatch, logged: list[str]
 ) -> None:
@@ -328,19 +277,8 @@ def test_a_stated_answer_that_is_not_understood_is_undecided_without_a_judge_tha
     values = records[1].metrics
     assert (values["rpts"] is not None) == (judge == "lexical")
     assert values["accuracy"] is values["accuracy_rpts"] is values["right_for_wrong_reason"] is None
-    assert "is from 0.250 (all of them wrong) to 0.750 (all right)" in logged[0]
-    assert logged[1].startswith("1 of 4 responses state no answer")
-
-
-def test_the_scoring_names_what_the_judge_was_asked_with(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    (tmp_path / "en").mkdir()
-    ours = Path(prompts.__file__).with_name("en") / "image.jinja"
-    (tmp_path / "en" / ours.name).write_text(ours.read_text("utf-8") + "Be kind.", "utf-8")
-    configure(monkeypatch, prompts=str(tmp_path))
-    (record,) = lexical(STEPS)
-    assert record.settings.prompt_version == Prompts(tmp_path).version() != Prompts().version()
+    assert "is from 0.250 (all of them wrong) to 0.750 (all right)" in "".join(logged)
+    assert "1 of 4 responses state no answer" in "".join(logged)
 
 
 # --- thinking ------------------------------------------------------------------------------------

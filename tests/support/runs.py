@@ -22,9 +22,7 @@ from lmms_rpts.scoring.steps import Judged
 from tests.support.instances import make_doc
 
 STEPS = ("Image0 -> The clock shows nine.", "Conclusion0 + Text0 -> The shop is closed.")
-SCORING = Scoring(
-    judge="none", comparable=False, decay=0.9, focus_height=1, prompt_version="1", temperature=0.0
-)
+SCORING = Scoring(judge="none", decay=0.9, focus_height=1, prompt_version="1", temperature=0.0)
 
 
 RECORDS = {RptsRecord.SCHEMA: RptsRecord}
@@ -79,11 +77,9 @@ def make_record(
     failed = scores.index(None) if None in scores else None
     reason = None if failed is None else f"step {failed}: the judge refused"
     reason = NOT_JUDGED if judge == NO_JUDGE else reason
-    whole = Judged(reading, tree, judged, "facts", judge, scoring.comparable, reason)
+    whole = Judged(reading, tree, judged, "facts", judge, reason)
     record = record_of(whole, Options(prompts=Prompts()))
-    settings = scoring.model_copy(
-        update={"judge": judge, "comparable": judge not in ("lexical", NO_JUDGE)}
-    )
+    settings = scoring.model_copy(update={"judge": judge})
     rpts = None if reason else rpts_score(tree, scores, scoring.decay, scoring.focus_height)
     update = {"settings": settings, "rpts": rpts}
     found: dict[str, Any] = json.loads(record.model_copy(update=update).to_json())

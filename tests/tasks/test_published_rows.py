@@ -7,8 +7,9 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from lmms_rpts.runs.responses import RunKey, SavedResponses, read_responses
+from lmms_rpts.runs.responses import SavedResponses, read_responses
 from lmms_rpts.tasks.published_rows import LAYOUTS
+from tests.runs.test_responses import texts
 from tests.support.tables import table
 
 
@@ -18,11 +19,6 @@ def saved(folder: Path, *contents: Any) -> SavedResponses:
     for file, content in zip(files, contents, strict=True):
         file.write_text(json.dumps(content), encoding="utf-8")
     return read_responses(*files, default_task="", layouts=LAYOUTS)
-
-
-def texts(saved: SavedResponses, task: str, own_id: str, run: RunKey | None = None) -> list[Any]:
-    document = saved.find(task, -1, own_id, run)
-    return [each.text for each in document.responses()] if document else []
 
 
 PREDICTION = {"question_id": "question_geo_1", "answer": "Final Answer: A", "task": "geo"}

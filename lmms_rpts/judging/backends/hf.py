@@ -152,8 +152,7 @@ def _loaded(name: str, gpu: int | None) -> ChatModel:
             "files are complete, that transformers supports it and that it fits in memory"
         ) from None
     # Recommended sampling and penalties of the model do not apply to a judge.
-    greedy: Any = GenerationConfig
-    model.model.generation_config = greedy(do_sample=False, num_beams=1)
+    model.model.generation_config = GenerationConfig(do_sample=False, num_beams=1)
     return model
 
 

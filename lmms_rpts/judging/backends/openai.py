@@ -9,13 +9,13 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from typing import Any
+from urllib.request import getproxies
 
 from loguru import logger
 
 from lmms_rpts.base.escaping import printable, shorten
 from lmms_rpts.base.masking import LONGEST, mask
 from lmms_rpts.base.settings import Settings
-from lmms_rpts.judging.images import MEDIA_TYPE
 from lmms_rpts.judging.request_kinds import KINDS
 from lmms_rpts.judging.types import (
     Backend,
@@ -103,7 +103,7 @@ class OpenAIJudge:
         for image in request.images:
             # In another thread, so that other calls are not delayed
             content = await asyncio.to_thread(image.encoded)
-            url = f"data:{MEDIA_TYPE};base64,{base64.b64encode(content).decode('ascii')}"
+            url = f"data:image/jpeg;base64,{base64.b64encode(content).decode('ascii')}"
             parts.append({"type": "text", "text": f"{image.name}:"})
             parts.append({"type": "image_url", "image_url": {"url": url}})
         asked: dict[str, Any] = next(each for each in messages if each["role"] == "user")
@@ -145,8 +145,9 @@ class OpenAIJudge:
             raise TransientError("the judge took too long to answer", kind="timed out") from None
         except APIConnectionError as error:
             reason = shown(str(error.__cause__ or error), self._secrets)
-            said = f"no connection to {self._url}, or it was lost: {reason}"
-            raise TransientError(said) from None
+            proxy = getproxies().get(self._url.partition(":")[0])
+            via = f" by the proxy {shown(proxy, self._secrets)}" if proxy else ""
+            raise TransientError(f"no connection to {self._url}{via}: {reason}") from None
 
 
 def _change(error: JudgeError, body: Mapping[str, Any], took_form: bool) -> dict[str, Any]:

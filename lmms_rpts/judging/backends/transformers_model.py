@@ -76,8 +76,7 @@ class ChatModel:
             shaped.append({"role": message["role"], "content": content})
         begun = chat[-1]["role"] == "assistant"
         options = {"continue_final_message": begun, "add_generation_prompt": not begun}
-        apply = self.tokenizer.apply_chat_template
-        return str(apply(shaped, tokenize=False, **options))
+        return str(self.tokenizer.apply_chat_template(shaped, tokenize=False, **options))
 
     def neutral(self, text: str) -> str:
         """``<|end|>`` becomes ``< |end|>``."""

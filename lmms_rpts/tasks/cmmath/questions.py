@@ -19,7 +19,7 @@ from pydantic import AfterValidator, AliasChoices, BeforeValidator, Field
 from lmms_rpts.base.rows import Row, read_rows
 from lmms_rpts.base.schema import Line, Model, Several, Text
 from lmms_rpts.base.settings import Place, Table, setting
-from lmms_rpts.scoring.asked import Asked, ShownQuestion
+from lmms_rpts.scoring.question import Asked, ShownQuestion
 from lmms_rpts.tasks.cmmath.knowledge import Point, knowledge_points
 from lmms_rpts.tasks.cmmath.notation import blanks, readable
 from lmms_rpts.tasks.data import DataError, raise_faults

@@ -18,8 +18,8 @@ from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.prompts import Prompts
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE, Request
-from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.verdicts import parse_yes_no, verdict_parser
+from lmms_rpts.stats.metrics import Metric, by_name
 from lmms_rpts.tasks.aggregation import mean
 from lmms_rpts.tasks.answers import ACCURACY, COVERAGE, AnswerRecord, Finding, Grade, GradedHow
 from lmms_rpts.tasks.benchmark import AnswerGrader
@@ -232,7 +232,7 @@ class CmmathScorer(GradingScorer):
 
     def report(self) -> None:
         """Log how many answers have no score, or no kind of mistake, and why."""
-        reasons = self.unscored
+        reasons = self.counts["unscored"]
         undecided = {each: reasons.pop(each) for each in [*reasons] if each.startswith(UNDECIDED)}
         if undecided:
             logger.warning(

@@ -51,7 +51,7 @@ def own_questions(
             continue
         question = found[0][1].with_images(partial(_opened, shown), settings.image_size)
         if form not in scorers:
-            options = Options.of(settings, answer=form)
+            options = Options.of(settings, form=form)
             judge = choose_judge(settings, None, options)
             scorers[form] = RptsScorer(judge.name, options=options)
         judged = judge.sees or judge.name == NO_JUDGE or question.reasoning or options.evidence

@@ -12,7 +12,7 @@ from pydantic import Field
 from lmms_rpts.base.schema import Number, Several, Text, Whole
 from lmms_rpts.grading.grader import Grade, grade
 from lmms_rpts.runs.record import unset
-from lmms_rpts.scoring.asked import Asked, ShownQuestion
+from lmms_rpts.scoring.question import Asked, ShownQuestion
 from lmms_rpts.tasks.reform_eval.data import ImagePlace, Sample, rng_of
 from lmms_rpts.tasks.reform_eval.instructions import Instructions
 from lmms_rpts.tasks.reform_eval.sets import DataSet, Kind, Method, ReformSettings, data_sets

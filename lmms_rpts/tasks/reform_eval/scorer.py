@@ -21,7 +21,7 @@ from lmms_rpts.base.rows import literal
 from lmms_rpts.base.schema import Flag, Model, Text, Whole
 from lmms_rpts.base.settings import Settings
 from lmms_rpts.judging.client import Client
-from lmms_rpts.runs.metrics import Metric, by_name
+from lmms_rpts.stats.metrics import Metric, by_name
 from lmms_rpts.tasks import aggregation
 from lmms_rpts.tasks.aggregation import mean
 from lmms_rpts.tasks.answers import STRICT, AnswerRecord, Grade

@@ -21,7 +21,7 @@ from lmms_rpts.base.schema import FieldError, Line, Text, wrong
 from lmms_rpts.base.settings import Place, Table, setting
 from lmms_rpts.reasoning.clues import Language, language_of
 from lmms_rpts.reasoning.thinking import THINKING_SHOWN, Excerpt, excerpt
-from lmms_rpts.scoring.asked import Asked, ShownQuestion
+from lmms_rpts.scoring.question import Asked, ShownQuestion
 from lmms_rpts.tasks.data import HubData, shows_images
 from lmms_rpts.tasks.questions import Identity, ImageNames, QuestionFiles, Source
 from lmms_rpts.tasks.rome.matchers import Rule, rule_of

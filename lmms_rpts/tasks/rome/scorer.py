@@ -15,8 +15,8 @@ from lmms_rpts.grading.grader import grade
 from lmms_rpts.judging.client import Client
 from lmms_rpts.judging.request_kinds import QUOTING, RequestKind
 from lmms_rpts.judging.types import NO_JUDGE
-from lmms_rpts.runs.metrics import Metric, by_name
 from lmms_rpts.scoring.verdicts import verdict_parser
+from lmms_rpts.stats.metrics import Metric, by_name
 from lmms_rpts.tasks.answers import (
     ACCURACY,
     COVERAGE,

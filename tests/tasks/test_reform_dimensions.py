@@ -8,13 +8,13 @@ from typing import Any
 import pandas as pd
 import pytest
 
-from lmms_rpts.analysis.dimensions import (
+from lmms_rpts.stats.intervals import Interval
+from lmms_rpts.tasks.reform_eval.dimensions import (
     average_ranks,
     averages,
     dimension_scores,
     dimension_tables,
 )
-from lmms_rpts.stats.intervals import Interval
 from lmms_rpts.tasks.reform_eval.sets import GROUPS
 
 
