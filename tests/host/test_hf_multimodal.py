@@ -123,6 +123,8 @@ def test_greedy_options_are_known(model: HfMultimodal) -> None:
     (said,) = model.generate_until([request("Go on", {"max_new_tokens": 8}, 0)])
     said = said.partition("\N{REPLACEMENT CHARACTER}")[0]  # bytes that are not valid UTF-8
     assert said
+    settings = {"max_new_tokens": 8, "until": [said[-1]]}
+    assert model.generate_until([request("Go on", settings, 0)]) == [said.partition(said[-1])[0]]
     asked = [request("Go on", said, 0), request("Go on", f"{said[:-1]}~~", 0)]
     right, wrong = likelihoods(model, asked)
     assert (right.greedy, wrong.greedy) == (True, False)

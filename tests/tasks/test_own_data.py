@@ -157,7 +157,8 @@ def test_several_right_answers_make_a_column_of_lists(tmp_path: Path) -> None:
     assert [Question.of(doc).gold for doc in docs] == ["4 | four", "disagree"]
     assert [len(doc["images"]) for doc in docs] == [1, 0]
     write(tmp_path, [several])  # a changed file is read again
-    assert len(data_of(tmp_path, "mixed").load().questions) == 1
+    (read,) = OwnData(tmp_path / "data.jsonl", tmp_path / "images", "mixed", "zh").load().questions
+    assert read.language == "zh"
 
 
 VALUES = st.recursive(
